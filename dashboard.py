@@ -14,7 +14,6 @@ from pathlib import Path
 
 import streamlit as st
 from starlette.middleware import Middleware
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from views.access import visitor
 from views.access.gate import Gate, ReturnAddress
@@ -23,9 +22,10 @@ from views.access.visitor import BrowserName
 from views.ladder import desk
 from views.ladder.view import WORK
 from views.server import navigation, server
-from views.server.compressed import CompressedAssets, compress_ahead
+from views.server.assets import CompressedAssets, compress_ahead
 from views.server.endpoints import ROUTES
 from views.server.entry import EntryPage, parts
+from views.server.streamlit_internals import in_script_run
 from views.shared import address, keyboard, presentation, work
 from views.shared.presence import Presence
 
@@ -60,7 +60,7 @@ def prepare() -> None:
     gc.freeze()  # what is there by now stays: no later collection goes through it
 
 
-if get_script_run_ctx(suppress_warning=True) is not None:
+if in_script_run():
     with ExitStack() as turn:
         if address.shown() == LADDER:
             turn.enter_context(presentation.turn(waiting=work.busy(WORK)))

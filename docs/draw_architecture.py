@@ -21,7 +21,7 @@ LETTER = 6.3  # the width of one, at 12 pixels
 
 
 def room_of(module: str) -> str:
-    """ "engine.backends.gpu.timing" -> "engine/backends"; all of views is one room."""
+    """ "engine.backends.timing.gpu" -> "engine/backends"; all of views is one room."""
     parts = module.split(".")
     return "views" if parts[0] == "views" else "/".join(parts[:2])
 

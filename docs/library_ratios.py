@@ -16,7 +16,7 @@ from engine.catalogue import KERNELS, TOPICS
 from engine.catalogue.libraries import PEERS, operation_of
 from engine.history.recordings import KEY, Entry, entries
 from engine.records import C_TYPES, CACHE_STATES
-from engine.words import size_text
+from engine.records.words import size_text
 
 PAGE = Path(__file__).with_name("against-libraries.md")
 BEGIN, END = "<!-- python -m docs.library_ratios -->\n", "<!-- end -->"

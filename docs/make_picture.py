@@ -27,7 +27,7 @@ def main() -> None:
         expect.set_options(timeout=60_000)
         page.goto(address + PAGE)
         expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
-        expect(page.locator(".stPlotlyChart .main-svg").first).to_be_visible()
+        expect(page.locator(".chart .main-svg").first).to_be_visible()
         page.locator(".st-key-run button").first.click()
         expect(page.locator(".tiles.counted").last).to_contain_text(re.compile(r"\d"))
         expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")

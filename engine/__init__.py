@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from engine.lab.kernels import Kernel
+    from engine.lab.kernels import OwnKernel
 
 
-def kernel(source: str | Path, name: str | None = None) -> Kernel:
+def kernel(source: str | Path, name: str | None = None) -> OwnKernel:
     """The kernel `name` of a .cu file or text, to be run on the emulator: see engine.lab.kernels."""
     from engine.lab import kernels  # heavy: the emulator, which not every part of the engine needs
 

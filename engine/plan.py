@@ -1,28 +1,103 @@
-"""Settled -> Plan, or NotRunnable with the reason. Nothing that was asked for is ever changed quietly.
-
-A kernel that strides over the grid can be asked for by elements per thread: how many numbers each thread takes.
-"""
+"""Choice -> Settled -> Plan: fill in what the user left open, then work out launches, buffers, bytes and operations."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from math import ceil
+from typing import Any
 
 from engine.catalogue import KERNELS, Kernel, Topic, kernel_named, topic_of
 from engine.catalogue.entries import MAX_BLOCK
-from engine.catalogue.gpu_models import GpuModel
-from engine.choices import gpu_of
+from engine.catalogue.gpu_models import GPU, GpuModel, model_named, model_of
 from engine.compile.nvrtc import check_capability
-from engine.records import C_TYPES, CACHE_STATES, COMBINES, Launch, NotRunnable, Plan, Settled
+from engine.machine.devices import device_summary, gpus
+from engine.records import C_TYPES, CACHE_STATES, COMBINES, DEVICES, Choice, Launch, NotRunnable, Plan, Settled
+
+Key = tuple[Any, ...]
+
+
+def settle(choice: Choice) -> Settled:
+    """Fill in the device, the combine and the parameter that the choice leaves open.
+
+    "auto" is a GPU if this computer has one. "gpu" stays even without a GPU: recorded runs can be looked up, and only a
+    run is refused. NotRunnable: unknown kernel or device, or a schedule for a GPU.
+    """
+    device, _, model = choice.device.partition(":")
+    if device not in DEVICES or (model and device != "gpu"):
+        raise NotRunnable(f"There is no device {choice.device!r}: choose {', '.join(DEVICES)}, or gpu:MODEL.")
+    device = own_device() if device == "auto" else device
+    if choice.schedule is not None and device != "emulator":
+        raise NotRunnable("A GPU chooses the order of its lanes and blocks itself; choose the emulator for a schedule.")
+    kernel = kernel_named(choice.kernel)
+    values = {field.name: getattr(choice, field.name) for field in fields(Choice)}
+    knob = kernel.knob(choice.parameter)
+    named = {"device": device, "model": _model_of(model) or choice.model}
+    return Settled(**values | named | {"combine": choice.combine or kernel.combines[0], "parameter": knob})
+
+
+def gpu_of(choice: Settled) -> GpuModel:
+    """Return the GPU that a choice is planned for: the one that will run it; on the emulator, the GPU of the recorded
+    runs.
+    """
+    return gpu_here(choice.model) if choice.device == "gpu" else GPU
+
+
+def gpu_here(model: str | None = None) -> GpuModel:
+    """Return this computer's GPU, or its first GPU of that name; else the known model; else the GPU of the recorded
+    runs.
+    """
+    found = next((gpu for gpu in gpus() if model in (None, gpu.name)), None)
+    if found is not None and found.multiprocessors:
+        return model_of(found.name, found.capability, found.multiprocessors)
+    named = model_named(model) if model else None
+    return named if named is not None and named.multiprocessors else GPU
+
+
+def check_here(choice: Settled) -> None:
+    """Raise NotRunnable if this computer lacks a device or compiler that the choice needs."""
+    if choice.device == "gpu":
+        check_gpu()
+        if choice.model not in (None, *(gpu.name for gpu in gpus())):
+            raise NotRunnable(f"There is no {choice.model} to run on: this machine has {device_summary()}.")
+
+
+def check_gpu() -> None:
+    """Raise NotRunnable if this computer has no GPU."""
+    if not gpus():
+        raise NotRunnable("This machine has no GPU that CUDA can use: choose the emulator, or ask `doctor`.")
+
+
+def _model_of(words: str) -> str | None:
+    """Return the GPU model that the words name, begin or are part of ("h200"); the words themselves if none matches."""
+    names = dict.fromkeys(gpu.name for gpu in gpus() if words.lower() in gpu.name.lower())
+    return next(iter(names), words) if words else None
+
+
+def own_device() -> str:
+    """Return the meaning of "auto" on this computer: "gpu" or "emulator"."""
+    return "gpu" if gpus() else "emulator"
+
+
+def key(choice: Settled) -> Key:
+    """Return the identity of a run without its device: (kernel, combine, parameter, n, block size, type, cache, grid
+    size).
+
+    These are the key columns of a recording, in its order. An edited source is not part of it; history adds its digest.
+    """
+    return (choice.kernel, choice.combine, choice.parameter, choice.n, choice.block_size, choice.dtype, choice.cache,
+            choice.grid_size)  # fmt: skip
+
 
 MAX_GRID = 2**31 - 1
 ELEMENTS: tuple[int, ...] = tuple(2**power for power in range(15))  # per thread
 
 
 def plan(choice: Settled, gpu: GpuModel | None = None) -> Plan:
-    """The launches, buffers, bytes and flops that answer `choice` on `gpu`, or else on the one that will run it.
-    NotRunnable where it cannot run as asked."""
+    """Work out the launches, buffers, bytes and flops of `choice` on `gpu`, or on the GPU that will run it.
+
+    NotRunnable: the choice cannot run as asked.
+    """
     gpu = gpu or gpu_of(choice)
     kernel = kernel_named(choice.kernel)
     topic = topic_of(kernel)
@@ -47,18 +122,20 @@ def _check_shared(made: Plan, gpu: GpuModel) -> None:
 
 
 def grid_for(n: int, block_size: int, elements: int) -> int:
-    """The blocks with which each thread takes about `elements` of the n numbers; at least one block."""
+    """Return the number of blocks with which each thread takes about `elements` of the n numbers, at least 1."""
     return max(1, ceil(n / (block_size * elements)))
 
 
-def offered(n: int, block_size: int) -> tuple[int, ...]:
-    """Those of ELEMENTS that fit: from one element a thread up to all numbers in one block."""
+def offered_elements(n: int, block_size: int) -> tuple[int, ...]:
+    """Return the members of ELEMENTS that fit: from one element a thread up to all numbers in one block."""
     return tuple(elements for elements in ELEMENTS if elements == 1 or grid_for(n, block_size, elements // 2) > 1)
 
 
-def launched(choice: Settled) -> str:
-    """How a GPU is asked to answer `choice`: "32,768 blocks of 128 threads, then 256 blocks, then 2, then 1"; "" where
-    nothing is launched, or the choice cannot run."""
+def describe_launches(choice: Settled) -> str:
+    """Describe the launches of `choice`: "32,768 blocks of 128 threads, then 256 blocks, then 2, then 1".
+
+    "" if nothing is launched or the choice cannot run.
+    """
     try:
         steps = plan(replace(choice, device="gpu")).steps
     except NotRunnable:
@@ -82,7 +159,7 @@ def _by(sizes: Sequence[int]) -> str:
 
 
 def strides(kernel: Kernel) -> bool:
-    """Whether the kernel strides over the grid, so that its elements per thread can be chosen."""
+    """Return whether the kernel has a grid-stride loop, so that its elements per thread can be chosen."""
     return kernel.coverage is None
 
 
@@ -145,7 +222,7 @@ def _check_kernel(kernel: Kernel, topic: Topic, choice: Settled) -> None:
 
 
 def _why_not(kernel: Kernel, block_size: int) -> str:
-    """The kernel's own reason against a block size, or what to choose instead."""
+    """Return the kernel's own reason against a block size, or the block sizes to choose from."""
     if str(block_size) in kernel.refuses:
         return kernel.refuses[str(block_size)]
     if kernel.needs is None:

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+from engine.backends import measure as measuring
 from engine.backends.emulator.watching.trace import Trace
-from engine.choices import settle
 from engine.history.contract import flat, measurement_of
 from engine.history.recordings import entries
-from engine.measuring import measure as measuring
-from engine.measuring import tracing
+from engine.picture import tracing
+from engine.plan import settle
 from engine.records import Choice, Measurement
 
 GPU = {"kind": "gpu", "name": "NVIDIA H200", "peak_bandwidth_gb_s": 4800.0}

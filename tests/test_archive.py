@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from engine.__main__ import main
-from engine.choices import settle
+from engine.commands import main
 from engine.history import history
 from engine.history.contract import flat
+from engine.plan import settle
 from engine.records import Choice
 from engine.store import database, measurements
 from tests.made import measured

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from engine import choices
-from engine.choices import check_here, key, settle
-from engine.host.devices import HostGpu
+from engine import plan
+from engine.machine.devices import HostGpu
+from engine.plan import check_here, key, settle
 from engine.records import Choice, NotRunnable, Settled
 
 ASKED = Choice("reduce_sequential", 1000, 128)
@@ -16,14 +16,14 @@ ONE = HostGpu("NVIDIA H200", "GPU-aaaa", "580.1")
 
 
 def test_auto_is_a_gpu_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choices, "gpus", lambda: (ONE,))
+    monkeypatch.setattr(plan, "gpus", lambda: (ONE,))
     assert settle(ASKED).device == "gpu"
-    monkeypatch.setattr(choices, "gpus", lambda: ())
+    monkeypatch.setattr(plan, "gpus", lambda: ())
     assert settle(ASKED).device == "emulator"
 
 
 def test_a_gpu_that_is_not_here_can_be_looked_up_but_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choices, "gpus", lambda: ())
+    monkeypatch.setattr(plan, "gpus", lambda: ())
     found = settle(replace(ASKED, device="gpu"))
     assert found.device == "gpu"
     with pytest.raises(NotRunnable, match="no GPU"):
@@ -32,7 +32,7 @@ def test_a_gpu_that_is_not_here_can_be_looked_up_but_not_run(monkeypatch: pytest
 
 
 def test_a_gpu_model_can_be_asked_for_by_a_part_of_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choices, "gpus", lambda: (ONE, HostGpu("NVIDIA T4", "GPU-bbbb", "580.1")))
+    monkeypatch.setattr(plan, "gpus", lambda: (ONE, HostGpu("NVIDIA T4", "GPU-bbbb", "580.1")))
     found = settle(replace(ASKED, device="gpu:t4"))
     assert (found.device, found.model) == ("gpu", "NVIDIA T4")
     assert settle(found) == found and settle(replace(ASKED, device="gpu")).model is None

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from engine.__main__ import main
 from engine.catalogue import KERNELS
-from engine.counters import IN_JSON
+from engine.commands import main
+from engine.records.counters import IN_JSON
 
 FIELDS = {
     "kernel", "n", "block_size", "grid_size", "dtype", "cache", "device", "status", "reason", "result", "expected",
@@ -127,7 +127,7 @@ def test_what_cannot_run_is_refused_with_2_and_one_sentence(run: Run, arguments:
 
 
 def test_without_a_gpu_asking_for_one_is_refused(engine: Command):
-    from engine.host.devices import gpus
+    from engine.machine.devices import gpus
 
     if gpus():
         pytest.skip("this machine has a GPU")

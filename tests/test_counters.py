@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.counters import COUNTERS, IN_JSON, IN_PLOTS, IN_TABLE, ON_LINES, plotted, with_derived
+from engine.records.counters import COUNTERS, IN_JSON, IN_PLOTS, IN_TABLE, ON_LINES, plotted, with_derived
 
 
 def test_every_counter_has_a_title_and_a_meaning() -> None:

@@ -1,4 +1,4 @@
-from engine.doctor import DoctorCheck, _checked, _store, doctor
+from engine.commands.doctor import DoctorCheck, _checked, _store, doctor
 from engine.store import database, measurements
 
 

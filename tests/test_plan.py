@@ -8,7 +8,7 @@ import pytest
 from engine.catalogue import KERNELS, default_choice, topic_of
 from engine.catalogue.topics import matmul_split
 from engine.catalogue.topics.hopper import MULTIPLE
-from engine.plan import ELEMENTS, grid_for, launched, offered, plan, strides
+from engine.plan import ELEMENTS, describe_launches, grid_for, offered_elements, plan, strides
 from engine.records import Choice, HostSum, Launch, NotRunnable, TensorMap
 
 CHOICE = replace(default_choice("reduce_first_add"), source="")
@@ -123,7 +123,7 @@ def test_every_number_of_elements_is_a_grid_that_covers_n(n: int, block_size: in
     ("n", "block_size", "most"), [(2**22, 256, 2**14), (2**16, 128, 512), (1000, 32, 32), (1, 32, 1)]
 )
 def test_what_is_offered_ends_with_one_block(n: int, block_size: int, most: int) -> None:
-    every = offered(n, block_size)
+    every = offered_elements(n, block_size)
     assert every == ELEMENTS[: len(every)] and every[-1] == most
     assert len({grid_for(n, block_size, each) for each in every}) == len(every)
 
@@ -138,8 +138,8 @@ def test_every_kernel_that_strides_takes_these_grids(kernel) -> None:
 
 def test_how_a_gpu_is_asked_is_told_in_words() -> None:
     asked = replace(CHOICE, kernel="reduce_interleaved", n=2**22, block_size=128)
-    assert launched(asked) == "32,768 blocks of 128 threads, then 256 blocks, then 2, then 1"
-    assert launched(replace(CHOICE, kernel="matmul_naive", n=1024, block_size=16, dtype="float32")) == (
+    assert describe_launches(asked) == "32,768 blocks of 128 threads, then 256 blocks, then 2, then 1"
+    assert describe_launches(replace(CHOICE, kernel="matmul_naive", n=1024, block_size=16, dtype="float32")) == (
         "64 x 64 blocks of 16 x 16 threads"
     )
-    assert launched(default_choice("reduce_scalar")) == "" == launched(replace(CHOICE, n=0))
+    assert describe_launches(default_choice("reduce_scalar")) == "" == describe_launches(replace(CHOICE, n=0))

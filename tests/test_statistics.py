@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.statistics import half_width, median, median_interval, paired_ratio, spread
+from engine.backends.timing.statistics import half_width, median, median_interval, paired_ratio, spread
 
 samples = st.lists(st.floats(0.1, 1e6), min_size=1, max_size=300)
 

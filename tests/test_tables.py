@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from engine import tables
 from engine.catalogue import LADDERS, TOPICS
-from engine.choices import settle
-from engine.columns import COLUMNS
+from engine.history import tables
 from engine.history.history import Known
+from engine.history.tables import COLUMNS
+from engine.plan import settle
 from engine.records import Caveat, Choice, Counts, Measurement, Settled
 from tests import made
 from views.html.table import ladder_html

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.words import size_text, sizes_text, text_of, whole_number
+from engine.records.words import size_text, sizes_text, text_of, whole_number
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,16 @@
 // argmax_vectorized: the largest of n numbers and its place, 16-byte loads, four in flight per thread, single pass.
-// Idea: the fastest maximum, which looks up the place only when it must: a thread finds the largest of the 16 numbers
-//   that arrive together, and which of them it was only if it beats all before, rarer with every round. Pairs meet in
-//   shuffles, and each block hands its pair to the last one in slots of 4 bytes and a flag.
+// Idea: the fastest maximum, which looks up a place only for a new maximum. A thread finds the largest of 16 numbers
+//   that arrive together; it searches their place if that number beats all before, which is rarer with every round.
+//   Warps compare pairs by shuffles, and each block hands its pair to the last one in slots of 4 bytes and a flag.
 // Fixes: one word in flight per thread, a place that is carried through every comparison, and the second launch.
-// Limit: the memory itself at large n. At small n the launch and two trips to memory.
-// Conditions: any n and any grid size; no NaN; in starts at a multiple of 16 bytes; the block size is a multiple of 32.
-//   The slots are zero before the first launch; the last block makes them zero again. out as in argmax_tree.
-// Lecture: none. It is the rung that has to beat the library.
+// Limit: memory bandwidth at large n; at small n, the launch and two memory latencies.
+// Conditions: any n; any resident grid (a larger one relies on the order in which blocks start); no NaN; in starts at a
+//   multiple of 16 bytes; the block size is a multiple of 32. The slots start and end as zeros. out as in argmax_tree.
+// Lecture: none. This rung competes with the library.
 constexpr unsigned int PER_VECTOR = 16 / sizeof(T), SLOTS = sizeof(T) / 4 + 1;  // slots per block: 4 bytes in each
 struct alignas(16) Vector { T element[PER_VECTOR]; };
 struct Pair { T number; unsigned int place; };
-union Words { Pair pair; unsigned int word[sizeof(Pair) / 4]; };  // the first SLOTS words are all of it
+union Words { Pair pair; unsigned int word[sizeof(Pair) / 4]; };  // its first SLOTS words hold all of it
 
 __device__ T largest_of(Vector vector)
 {
@@ -55,7 +55,7 @@ argmax_vectorized(const T *in, double *out, unsigned int n, volatile unsigned lo
     unsigned int tid = threadIdx.x, count = n / PER_VECTOR;
     unsigned int i = blockIdx.x * (4 * BLOCK_SIZE) + tid, end = i < n % PER_VECTOR ? n - 1 - i : 0;
 
-    // each thread compares four vectors at a time, beyond the border the last one, then one element of the ragged end
+    // each thread compares four vectors at a time, past the end the last one, then one element of the tail
     Pair mine{in[0], 0};
     for (; i < count; i += 4 * BLOCK_SIZE * gridDim.x) {
         unsigned int ib = min(i + BLOCK_SIZE, count - 1), ic = min(i + 2 * BLOCK_SIZE, count - 1),

@@ -1,11 +1,11 @@
 // reduce_min_vectorized: the smallest of n numbers, 16-byte loads, four in flight per thread.
-// Idea: the same with the operator min. What combines two numbers stands in one function; the bytes in flight and the
-//   slots know nothing of it.
+// Idea: the same with the operator min. One function combines two numbers; the loads, the slots and the order of the
+//   steps do not depend on the operator.
 // Fixes: nothing. One word differs from the maximum, and a warp's integers are reduced by another instruction.
-// Limit: the memory itself at large n. At small n the launch and two trips to memory.
-// Conditions: any n and any grid size; in starts at a multiple of 16 bytes; the block size is a multiple of 32. The
-//   slots are zero before the first launch; the last block makes them zero again.
-// Lecture: none: after Heidelberg 07, "Parallel reduction", brought to the memory's speed.
+// Limit: memory bandwidth at large n; at small n, the launch and two memory latencies.
+// Conditions: any n; any grid that is resident at once (a larger one relies on the order in which blocks start); in
+//   starts at a multiple of 16 bytes; the block size is a multiple of 32. The slots start and end as zeros.
+// Lecture: none: after Heidelberg 07, "Parallel reduction", at memory speed.
 constexpr unsigned int PER_VECTOR = 16 / sizeof(T), SLOTS = sizeof(T) / 4;  // slots per block: 4 bytes in each
 struct alignas(16) Vector { T element[PER_VECTOR]; };
 union Words { T value; unsigned int word[SLOTS]; };
@@ -55,8 +55,8 @@ reduce_min_vectorized(const T *in, T *out, unsigned int n, volatile unsigned lon
     unsigned int tid = threadIdx.x, count = n / PER_VECTOR;
     unsigned int i = blockIdx.x * (4 * BLOCK_SIZE) + tid;
 
-    // each thread compares one element of the ragged end, then four vectors at a time, beyond the border the last one
-    T mine = (i < n % PER_VECTOR) ? in[n - 1 - i] : in[0];  // a number that counts anyway
+    // each thread compares one element of the tail, then four vectors at a time, past the end the last one
+    T mine = (i < n % PER_VECTOR) ? in[n - 1 - i] : in[0];  // any element of the array is a safe start
     for (; i < count; i += 4 * BLOCK_SIZE * gridDim.x) {
         Vector a = vectors[i];
         Vector b = vectors[min(i + BLOCK_SIZE, count - 1)];

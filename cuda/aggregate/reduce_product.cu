@@ -1,6 +1,6 @@
 // reduce_product: the product of n numbers.
-// Idea: a tree needs no more of its operation than that brackets do not matter: a * (b * c) = (a * b) * c. So every
-//   reduction is the same kernel with another operator and another neutral element; here * and 1.
+// Idea: a tree only needs an associative operation: a * (b * c) = (a * b) * c. So every reduction is the same kernel
+//   with another operator and another neutral element; here * and 1.
 // Fixes: nothing. It is the sum's kernel with a grid-stride loop, in which += has become *=.
 // Limit: global memory bandwidth when n is large, the two launches when it is small.
 // Conditions: any n and any grid size; the block size is a power of two. One partial product per block is left.

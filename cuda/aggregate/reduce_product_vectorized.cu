@@ -1,11 +1,11 @@
 // reduce_product_vectorized: the product of n numbers, 16-byte loads, four in flight per thread.
-// Idea: the same with the operator *. A minimum may count a number twice, a product may not: what a thread loads beyond
-//   the border it leaves out, and 1 takes its place.
-// Fixes: nothing. No instruction multiplies the integers of a warp, so that they go by shuffles as floats do.
-// Limit: the memory itself at large n. At small n the launch and two trips to memory.
-// Conditions: any n and any grid size; in starts at a multiple of 16 bytes; the block size is a multiple of 32. The
-//   slots are zero before the first launch; the last block makes them zero again.
-// Lecture: none: after Heidelberg 07, "Parallel reduction", brought to the memory's speed.
+// Idea: the same with the operator *. A minimum may count a number twice, a product may not: values past the end are
+//   replaced by 1.
+// Fixes: nothing. No instruction multiplies the integers of a warp, so integers use shuffles, as floats do.
+// Limit: memory bandwidth at large n; at small n, the launch and two memory latencies.
+// Conditions: any n; any grid that is resident at once (a larger one relies on the order in which blocks start); in
+//   starts at a multiple of 16 bytes; the block size is a multiple of 32. The slots start and end as zeros.
+// Lecture: none: after Heidelberg 07, "Parallel reduction", at memory speed.
 constexpr unsigned int PER_VECTOR = 16 / sizeof(T), SLOTS = sizeof(T) / 4;  // slots per block: 4 bytes in each
 struct alignas(16) Vector { T element[PER_VECTOR]; };
 union Words { T value; unsigned int word[SLOTS]; };
@@ -52,8 +52,8 @@ reduce_product_vectorized(const T *in, T *out, unsigned int n, volatile unsigned
     unsigned int tid = threadIdx.x, count = n / PER_VECTOR;
     unsigned int i = blockIdx.x * (4 * BLOCK_SIZE) + tid;
 
-    // each thread multiplies one element of the ragged end, then four vectors at a time; beyond the border it loads the
-    // last vector, as loads that wait for no condition start at once, and leaves it out
+    // each thread multiplies one element of the tail, then four vectors at a time; past the end it loads the
+    // last vector, as an unconditional load starts at once, and ignores it
     T mine = (i < n % PER_VECTOR) ? in[n - 1 - i] : T(1);
     for (; i < count; i += 4 * BLOCK_SIZE * gridDim.x) {
         Vector a = vectors[i];

@@ -1,13 +1,13 @@
 // add_without_atomics: out[i % ADDRESSES] += in[i], by blocks that have their addresses to themselves.
 // Idea: the addresses are the columns of a matrix with ADDRESSES numbers in a row. A block adds up the columns of LANES
-//   lanes, 16 bytes each, from top to bottom. Where that leaves multiprocessors without a block, blocks share columns
-//   by strips of rows, and hand over their sums in slots: 4 bytes and a flag.
+//   lanes, 16 bytes each, from top to bottom. If that leaves multiprocessors idle, the columns are cut into strips of
+//   rows, and the blocks of a column hand over their sums in slots: 4 bytes and a flag.
 // Fixes: all atomics, the launch that sets the sums to zero, and an order of additions that differs from run to run.
-// Limit: the memory itself; at small n the launch and one trip to memory.
+// Limit: memory bandwidth; at small n, the launch and one memory latency.
 // Conditions: any n; ADDRESSES, LANES and the block size are powers of two; in starts at a multiple of 16 bytes. The
-//   grid's x covers the addresses, its y is the number of strips. A block has no more columns than threads. The slots
-//   are zero before the first launch; the last strip's block makes them zero again.
-// Lecture: none: after Crovella 2020, "Atomics to the rescue": where no two blocks meet, none is needed.
+//   grid's x covers the addresses, its y is the number of strips; all of it is resident, as the last strip's blocks
+//   wait for the others. A block has at most a column per thread. The slots start as zeros, and end as zeros.
+// Lecture: none: after Crovella 2020, "Atomics to the rescue": blocks that share no address need no atomic.
 constexpr unsigned int PER_VECTOR = 16 / sizeof(T), COLUMNS = LANES * PER_VECTOR, ROWS = BLOCK_SIZE / LANES;
 constexpr unsigned int ACROSS = ADDRESSES < COLUMNS ? LANES : ADDRESSES / PER_VECTOR;  // vectors in a row
 constexpr unsigned int KEPT = ADDRESSES < COLUMNS ? ADDRESSES : COLUMNS;  // sums of a block
@@ -47,9 +47,9 @@ add_without_atomics(const T *in, T *out, unsigned int n, volatile unsigned long 
     unsigned int count = n / PER_VECTOR, step = ROWS * strips * ACROSS;
     unsigned int i = (strip * ROWS + tid / LANES) * ACROSS + blockIdx.x * LANES + lane;
 
-    // each thread adds up vectors of its columns, four of them in flight; then what is left, and the ragged end
+    // each thread adds up vectors of its columns, four of them in flight; then the remaining vectors, and the tail
     Vector sum{};
-    #pragma unroll 1  // short code: it comes from memory as well
+    #pragma unroll 1  // keeps the code short: code is fetched from memory too
     for (; i + 3 * step < count; i += 4 * step) {
         Vector a = vectors[i], b = vectors[i + step], c = vectors[i + 2 * step], d = vectors[i + 3 * step];
         add(sum, a);

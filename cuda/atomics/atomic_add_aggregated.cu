@@ -1,11 +1,11 @@
 // atomic_add_aggregated: out[i % ADDRESSES] += in[i], added up in registers and in the block first.
-// Idea: an atomic is needed only where blocks meet. The grid strides by a multiple of ADDRESSES, so that a thread meets
-//   the same addresses in every round and adds up their numbers in registers, 16 bytes at a time. Where threads of a
-//   block share an address, a tree in shared memory adds their sums, and stops when one is left for each address.
-// Fixes: one atomic for every element, and queues of threads at each address: one for each block and address is left.
-// Limit: the memory itself at large n; with many addresses, the atomics that are left.
+// Idea: only blocks need an atomic between them. The grid strides by a multiple of ADDRESSES, so a thread meets the
+//   same addresses in every round and adds up their numbers in registers, 16 bytes at a time. If threads of a block
+//   share an address, a tree in shared memory adds their sums until one is left for each address.
+// Fixes: one atomic per element, and the queue of atomics at each address: one per block and address is left.
+// Limit: memory bandwidth at large n; with many addresses, the remaining atomics.
 // Conditions: any n; ADDRESSES and the block size are powers of two; in starts at a multiple of 16 bytes; out is zero
-//   before. Where the grid takes more than one round, its elements are a multiple of ADDRESSES.
+//   before. If the grid takes more than one round, a round covers a multiple of ADDRESSES elements.
 // Lecture: none: after Crovella 2020, "Warp shuffle tips and tricks": aggregate, then one atomic.
 constexpr unsigned int PER_VECTOR = 16 / sizeof(T), TILE = BLOCK_SIZE * PER_VECTOR;
 struct alignas(16) Vector { T element[PER_VECTOR]; };
@@ -18,7 +18,7 @@ atomic_add_aggregated(const T *in, T *out, unsigned int n)
     const Vector *vectors = reinterpret_cast<const Vector *>(in);
     unsigned int tid = threadIdx.x, stride = BLOCK_SIZE * gridDim.x;
 
-    // each thread adds vectors a round of the grid apart, four of them in flight, place by place; then what is left
+    // each thread adds vectors a round of the grid apart, four of them in flight, place by place; then the rest
     Vector sum{};
     unsigned int i = blockIdx.x * BLOCK_SIZE + tid, count = n / PER_VECTOR;
     for (; i + 3 * stride < count; i += 4 * stride) {
@@ -39,7 +39,7 @@ atomic_add_aggregated(const T *in, T *out, unsigned int n)
         __syncthreads();
     }
 
-    // an atomic for each place that is left, and for the ragged end
+    // an atomic for each place that is left, and for each element of the tail
     for (unsigned int k = tid; k < min(TILE, ADDRESSES); k += BLOCK_SIZE)
         atomicAdd(&out[(blockIdx.x * TILE + k) % ADDRESSES], sums[k]);
     unsigned int last = n - 1 - tid;

@@ -2,10 +2,10 @@
 // Idea: compute the new value from the value believed to be there, and swap it in only if it is still there. If it is
 //   not, try again with the value found. Any operation becomes an atomic in this way.
 // Fixes: types without an atomicAdd of their own (double before Pascal).
-// Limit: of all threads that meet at an address, one wins per round and the others try again: with k threads at an
-//   address about k * k / 2 tries, where the native atomic needs k.
+// Limit: of k threads at one address one succeeds per round, and the others try again: about k * k / 2 attempts, where
+//   the native atomic needs k.
 // Conditions: any n; ADDRESSES from 1 to 2^20, few threads per address; out is zero before.
-// Lecture: Crovella 2020, "atomicAdd implementation".
+// Lecture: Crovella 2020, "atomicAdd implementation", which first reads the old value; here the first guess is 0.
 
 template <unsigned int bytes> struct Unsigned { using Type = unsigned int; };
 template <> struct Unsigned<8> { using Type = unsigned long long; };

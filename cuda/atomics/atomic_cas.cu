@@ -1,7 +1,7 @@
 // atomic_cas: every thread tries to take one of ADDRESSES places; the first one wins.
 // Idea: write only if the place still holds 0, and learn from the old value who was first, as one indivisible step.
 // Fixes: two threads that both see an empty place and both take it.
-// Limit: threads that meet at one address wait for each other, although all but one of them come too late.
+// Limit: atomics at one address are serialised, although all but one come too late.
 // Conditions: any n; ADDRESSES from 1 to 2^20; int32. out has n answers (1: won, 0: lost), then the places, which are
 //   zero before and then hold the winner's number plus 1. Which thread wins depends on the order.
 // Lecture: Crovella 2020, "Other atomics"; "atomicAdd implementation".

@@ -1,8 +1,8 @@
 // filter_atomic: keep the positive numbers, packed, with one atomic per kept number.
-// Idea: my place in an order, drawn only by the threads whose number is kept.
-// Fixes: gaps: the kept numbers lie next to each other.
-// Limit: one counter for all, and one atomic for every kept number.
-// Conditions: any n; the counter is zero before. The order of the kept numbers is open.
+// Idea: each thread draws a place in the output, as in order_place, but only if its number is kept.
+// Fixes: nothing; it is the plain way to write the kept numbers next to each other.
+// Limit: one counter for all threads, and one atomic for every kept number.
+// Conditions: any n; the counter is zero before. The order of the kept numbers is not fixed.
 // Lecture: Crovella 2020, "Warp shuffle tips and tricks": atomic aggregation, before.
 extern "C" __global__ void filter_atomic(const T *in, T *out, unsigned int n, unsigned int *kept)
 {

@@ -1,15 +1,15 @@
 // filter_lookback: keep the positive numbers, packed and in their order, in one pass over memory.
-// Idea: a prefix sum of ones and zeros is the place of every kept number. Blocks learn how many were kept below them by
-//   decoupled look-back; in the block, the kept numbers are packed in shared memory and leave it side by side.
-// Fixes: one atomic for every warp, all on one counter; and the order, which is now that of the input.
-// Limit: the memory itself at large n. At small n the launch and the trips of the look-back.
-// Conditions: any n; in starts at a multiple of 16 bytes; the block size is 32 to 256. The states, a ticket and then
-//   one for each block, are zero before.
+// Idea: a prefix sum of ones and zeros gives every kept number its place. Blocks learn by decoupled look-back how many
+//   numbers were kept below them; each packs its own in shared memory and writes them to neighbouring addresses.
+// Fixes: one atomic per warp, all on one counter, and an order that is not fixed: now it is the order of the input.
+// Limit: memory bandwidth at large n; at small n, the launch and the latency of the look-back.
+// Conditions: any n; in starts at a multiple of 16 bytes; the block size is 32 to 256. The states (a ticket, then one
+//   per block) are zero before.
 // Lecture: none: Merrill and Garland 2016, "Single-pass Parallel Prefix Scan with Decoupled Look-back".
-#define ROUNDS (32 / sizeof(T))  // of 4 neighbouring elements, for each thread: their counts share 8 bytes, one each
+#define ROUNDS (32 / sizeof(T))  // of 4 neighbouring elements, for each thread; their counts share 8 bytes, a byte each
 #define TILE (BLOCK_SIZE * ROUNDS * 4)
 struct alignas(16) Four { T element[4]; };
-constexpr unsigned long long OWN = 1ull << 32, ALL = 2ull << 32;  // what a state tells
+constexpr unsigned long long OWN = 1ull << 32, ALL = 2ull << 32;  // kinds of states: of one tile, of all so far
 
 // the sum of the values of this lane and the lanes below
 template <typename Count> static __device__ Count warp_scan(Count sum)
@@ -22,7 +22,7 @@ template <typename Count> static __device__ Count warp_scan(Count sum)
     return sum;
 }
 
-// one warp: say what this tile sums up to, ask the tiles below, say what everything so far sums up to; the sum below
+// one warp: publish the sum of this tile, look back, publish the sum so far; returns the sum below this tile
 static __device__ unsigned int look_back(volatile unsigned long long *states, unsigned int tile, unsigned int total)
 {
     unsigned int lane = threadIdx.x % 32, below = 0;
@@ -45,15 +45,15 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, 1024 / BLOCK_SIZE)
 filter_lookback(const T *in, T *out, unsigned int n, unsigned int *kept, unsigned long long *states)
 {
     __shared__ T packed[TILE];
-    __shared__ unsigned int totals[32], drawn, others, count;  // totals: one per warp, then the kept ones below it
+    __shared__ unsigned int totals[32], drawn, others, count;  // totals: kept by each warp, then kept below it
     unsigned int tid = threadIdx.x, lane = tid % 32, warp = tid / 32;
 
-    // tiles in the order in which blocks begin: the blocks below have begun, so that waiting for them ends
+    // tiles in the order in which blocks start: the blocks below have started, so the wait for them ends
     if (tid == 0) drawn = atomicAdd(reinterpret_cast<unsigned int *>(states), 1);
     __syncthreads();
     unsigned int tile = drawn, first = tile * TILE + warp * (128 * ROUNDS) + lane * 4;
 
-    // all loads are under way before the first one is used; zeros, which are not kept, beyond the border
+    // all loads are in flight before the first one is used; zeros, which are not kept, past the end
     Four items[ROUNDS];
     for (unsigned int k = 0; k < ROUNDS; ++k) {
         unsigned int i = first + 128 * k;

@@ -1,17 +1,17 @@
-// filter_specialized: a warp that only looks back, while the others load and count the next tile.
-// Idea: blocks stay, and a tile's kept numbers wait in shared memory until one warp, which does nothing else, knows how
-//   many are kept below them. Meanwhile the others have their registers free: they take the next tile, load it, and
-//   publish how many it keeps, as blocks above may be waiting. Then they write what waits and pack the new.
-// Fixes: blocks that waited and loaded nothing: a fifth of the time at 2^24.
-// Limit: the memory itself at large n. At small n the launch and the trips of the look-back.
-// Conditions: as before, and a block size of 64 to 256; any grid size.
-// Lecture: none: tile states as in Merrill and Garland 2016, a warp for one purpose as in CUTLASS.
+// filter_specialized: one warp only looks back, while the others load and count the next tile.
+// Idea: a block takes tile after tile. A tile's kept numbers wait in shared memory until the look-back warp knows how
+//   many are kept below them. Meanwhile the other warps load the next tile into their free registers and publish its
+//   count, as blocks above may be waiting for it. Then they write the waiting numbers and pack the new ones.
+// Fixes: blocks that loaded nothing while they waited: a fifth of the time at 2^24.
+// Limit: memory bandwidth at large n; at small n, the launch and the latency of the look-back.
+// Conditions: those of filter_lookback, but a block size of 64 to 256; any grid size.
+// Lecture: none: tile states as in Merrill and Garland 2016, warp specialisation as in CUTLASS.
 constexpr unsigned int ROUNDS = 8, LOADERS = BLOCK_SIZE - 32;  // of 16 bytes, for each thread that loads
 constexpr unsigned int PER_VECTOR = 16 / sizeof(T), TILE = LOADERS * ROUNDS * PER_VECTOR;
 union Vector { int4 whole; T element[PER_VECTOR]; };
-constexpr unsigned long long OWN = 1ull << 32, ALL = 2ull << 32;  // what a state tells
+constexpr unsigned long long OWN = 1ull << 32, ALL = 2ull << 32;  // kinds of states: of one tile, of all so far
 
-// the same in all lanes, so that the compiler knows it; and a barrier for the threads that load
+// tells the compiler that a value is the same in all lanes; and a barrier for the threads that load
 static __device__ unsigned int uniform(unsigned int value) { return __shfl_sync(0xffffffff, value, 0); }
 static __device__ void loaders_meet() { asm volatile("bar.sync 1, %0;" ::"n"(LOADERS) : "memory"); }
 
@@ -26,7 +26,7 @@ template <typename Count> static __device__ Count warp_scan(Count sum)
     return sum;
 }
 
-// one warp: ask the tiles below how many they keep, say how many are kept so far; those below
+// one warp: look back, publish how many are kept so far; returns how many are kept below this tile
 static __device__ unsigned int look_back(volatile unsigned long long *states, unsigned int tile, unsigned int total)
 {
     unsigned int lane = threadIdx.x % 32, below = 0, complete = 0;
@@ -43,7 +43,7 @@ static __device__ unsigned int look_back(volatile unsigned long long *states, un
     return below;
 }
 
-// all loads are under way before the first one is used; zeros, which are not kept, beyond the border
+// all loads are in flight before the first one is used; zeros, which are not kept, past the end
 static __device__ void fetch(Vector (&items)[ROUNDS], const T *in, unsigned int tile, unsigned int place,
                              unsigned int n)
 {
@@ -60,7 +60,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, 1024 / BLOCK_SIZE)
 filter_specialized(const T *in, T *out, unsigned int n, unsigned int *kept, unsigned long long *states)
 {
     __shared__ T packed[TILE];
-    __shared__ unsigned int totals[2][32], others[2], drawn[2];  // by turns; one total per warp
+    __shared__ unsigned int totals[2][32], others[2], drawn[2];  // double-buffered; one total per warp
     unsigned int tid = threadIdx.x, lane = tid % 32, warp = uniform(tid / 32), *ticket = (unsigned int *)states;
     unsigned int place = (warp * 32 * ROUNDS + lane) * PER_VECTOR, waiting = 0, next = 0;
     bool loads = warp < LOADERS / 32;
@@ -96,7 +96,7 @@ filter_specialized(const T *in, T *out, unsigned int n, unsigned int *kept, unsi
             __syncwarp();
             continue;
         }
-        if (tid == 0) next = atomicAdd(ticket, 1);  // asked early, needed late
+        if (tid == 0) next = atomicAdd(ticket, 1);  // drawn early, to hide its latency
         for (unsigned int i = tid; i < waiting; i += LOADERS) out[others[turn ^ 1] + i] = packed[i];
         if (!more) return;
         if (tid == 0) drawn[turn ^ 1] = next;

@@ -1,9 +1,9 @@
 // max_shared: the largest number, grid-stride loop and a tree in shared memory.
 // Idea: the reduction of version 8 with another operation: max is associative and commutative like the sum.
-// Fixes: one atomic per element: every block finds its own largest number, then one block the largest of these.
+// Fixes: one atomic per element: every block finds its own largest number, then one block finds the largest of these.
 // Limit: a barrier per step of the tree, and a second launch.
 // Conditions: any n and any grid size; power-of-two block size.
-// Lecture: our exercise after Crovella 2020: max reduction, from "Reduce version 8".
+// Lecture: exercise hw5 of NVIDIA's CUDA training series: max reduction, from Crovella 2020, "Reduce version 8".
 extern "C" __global__ void max_shared(const T *in, T *out, unsigned int n)
 {
     __shared__ T partial[BLOCK_SIZE];
@@ -12,7 +12,7 @@ extern "C" __global__ void max_shared(const T *in, T *out, unsigned int n)
     unsigned int grid_stride = blockDim.x * gridDim.x;
 
     // each thread compares as many elements as necessary
-    T largest = in[0];  // a number that counts anyway, so no type needs its smallest value
+    T largest = in[0];  // an element of the array, which is a safe start for every type
     while (i < n) {
         largest = max(largest, in[i]);
         i += grid_stride;

@@ -1,9 +1,9 @@
 // max_shuffle: the largest number, grid-stride loop and warp shuffles.
 // Idea: the lanes of a warp hand over registers and keep the larger of two numbers.
-// Fixes: the barrier per step: one barrier, and one shared word per warp.
+// Fixes: the barrier in every step: one barrier is left, and one shared word per warp.
 // Limit: reading memory; at small n the second launch.
 // Conditions: any n and any grid size; the block size is a multiple of 32.
-// Lecture: our exercise after Crovella 2020: max reduction, from "Warp shuffle reduction".
+// Lecture: after hw5 of NVIDIA's CUDA training series: max reduction, from Crovella 2020, "Warp shuffle reduction".
 extern "C" __global__ void max_shuffle(const T *in, T *out, unsigned int n)
 {
     __shared__ T partial[32];  // one number per warp
@@ -13,7 +13,7 @@ extern "C" __global__ void max_shuffle(const T *in, T *out, unsigned int n)
     unsigned int warp = threadIdx.x / 32;
 
     // each thread compares as many elements as necessary
-    T largest = in[0];  // a number that counts anyway, so no type needs its smallest value
+    T largest = in[0];  // an element of the array, which is a safe start for every type
     while (i < n) {
         largest = max(largest, in[i]);
         i += grid_stride;

@@ -1,10 +1,10 @@
 // max_shuffle_atomic: the largest number, grid-stride loop, warp shuffles and one atomic per block.
-// Idea: every block brings its largest number into the result with one atomicMax.
-// Fixes: the launch of one block that goes through the blocks' numbers.
-// Limit: reading memory; at small n, the blocks that wait at one address.
+// Idea: every block updates the result with one atomicMax.
+// Fixes: the launch in which one block reduces the blocks' numbers. A launch before copies in[0] to the result.
+// Limit: reading memory; at small n, the atomics at one address.
 // Conditions: any n and any grid size; the block size is a multiple of 32; int32, as CUDA has no atomicMax for float or
 //   double. The result holds in[0] before, copied there by the first launch.
-// Lecture: our exercise after Crovella 2020: max reduction, from "Reduce version 9".
+// Lecture: after hw5 of NVIDIA's CUDA training series: max reduction, from Crovella 2020, "Reduce version 9".
 extern "C" __global__ void max_shuffle_atomic(const T *in, T *out, unsigned int n)
 {
     __shared__ T partial[32];  // one number per warp
@@ -14,7 +14,7 @@ extern "C" __global__ void max_shuffle_atomic(const T *in, T *out, unsigned int 
     unsigned int warp = threadIdx.x / 32;
 
     // each thread compares as many elements as necessary
-    T largest = in[0];  // a number that counts anyway, so no type needs its smallest value
+    T largest = in[0];  // an element of the array, which is a safe start for every type
     while (i < n) {
         largest = max(largest, in[i]);
         i += grid_stride;
@@ -35,7 +35,7 @@ extern "C" __global__ void max_shuffle_atomic(const T *in, T *out, unsigned int 
     }
 }
 
-// a number that counts anyway: the result begins with it
+// the result starts from an element of the array
 extern "C" __global__ void first_number(const T *in, T *out)
 {
     out[0] = in[0];

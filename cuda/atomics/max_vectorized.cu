@@ -1,11 +1,11 @@
 // max_vectorized: the largest number, 16-byte loads, four in flight per thread, one launch.
-// Idea: the vectorized sum with the operator max: four pieces of 16 bytes are on their way before the first is used,
-//   and each block hands its number to the last block in an 8-byte slot that holds 4 bytes of it and a flag.
+// Idea: the vectorized sum with the operator max: four pieces of 16 bytes are in flight before the first is used, and
+//   each block hands its number to the last block in an 8-byte slot that holds 4 bytes of it and a flag.
 // Fixes: one load of one word in flight per thread, the launch that wrote the first number, and the atomics.
-// Limit: the memory itself at large n. At small n the launch and two trips to memory.
-// Conditions: any n and any grid size; in starts at a multiple of 16 bytes; the block size is a multiple of 32. The
-//   slots are zero before the first launch; the last block makes them zero again.
-// Lecture: none: our exercise after Crovella 2020: max reduction, brought to the memory's speed.
+// Limit: memory bandwidth at large n; at small n, the launch and two memory latencies.
+// Conditions: any n; any grid that is resident at once (a larger one relies on the order in which blocks start); in
+//   starts at a multiple of 16 bytes; the block size is a multiple of 32. The slots start and end as zeros.
+// Lecture: none: after hw5 of NVIDIA's CUDA training series: max reduction, at memory speed.
 constexpr unsigned int PER_VECTOR = 16 / sizeof(T), SLOTS = sizeof(T) / 4;  // slots per block: 4 bytes in each
 struct alignas(16) Vector { T element[PER_VECTOR]; };
 union Words { T value; unsigned int word[SLOTS]; };
@@ -49,8 +49,8 @@ extern "C" __global__ void max_vectorized(const T *in, T *out, unsigned int n, v
     unsigned int tid = threadIdx.x, count = n / PER_VECTOR;
     unsigned int i = blockIdx.x * (4 * BLOCK_SIZE) + tid;
 
-    // each thread compares one element of the ragged end, then four vectors at a time, beyond the border the last one
-    T largest = (i < n % PER_VECTOR) ? in[n - 1 - i] : in[0];  // a number that counts anyway
+    // each thread compares one element of the tail, then four vectors at a time, past the end the last one
+    T largest = (i < n % PER_VECTOR) ? in[n - 1 - i] : in[0];  // any element of the array is a safe start
     for (; i < count; i += 4 * BLOCK_SIZE * gridDim.x) {
         Vector a = vectors[i];
         Vector b = vectors[min(i + BLOCK_SIZE, count - 1)];

@@ -1,19 +1,19 @@
 // prefix_sum_lookback: the sum of an element and all elements below it, in one pass over memory.
-// Idea: decoupled look-back. A block publishes the sum of its own numbers as soon as it knows it, and later the sum of
-//   everything up to its end. To know what lies below it, one of its warps reads what 32 blocks below have published,
-//   and 32 more, until one has published the second. A word of 8 bytes holds 4 bytes of a sum and what kind of sum it
-//   is: both arrive at once. A sum of 8 bytes is two words, and whole as soon as both say the same kind.
+// Idea: decoupled look-back. A block publishes the sum of its own numbers as soon as it has it, and later the sum of
+//   everything up to its end. For the sum below it, one of its warps reads the states of 32 blocks below, then of 32
+//   more, until one has published its second sum. A state is a word of 8 bytes with 4 bytes of a sum and its kind,
+//   which arrive together. A sum of 8 bytes takes two states, and is complete when both have the same kind.
 // Fixes: memory traffic: every number is read once and written once, and there is one launch.
-// Limit: a block that looks back loads nothing meanwhile. At small n the launch and the trips of the look-back.
-// Conditions: any n; in and out start at a multiple of 16 bytes; the block size is a multiple of 32. The states, a
-//   ticket and then one for each block, are zero before. Inclusive. What the blocks below have said is added block by
-//   block, from below: floats have the same bits in every run.
+// Limit: a block loads nothing while it looks back. At small n, the launch and the latency of the look-back.
+// Conditions: any n; in and out start at a multiple of 16 bytes; the block size is a multiple of 32. The states (a
+//   ticket, then one per block) are zero before. Inclusive. The published sums are added block by block, from below:
+//   floats have the same bits in every run.
 // Lecture: none: Merrill and Garland 2016, "Single-pass Parallel Prefix Scan with Decoupled Look-back".
-constexpr unsigned int ROUNDS = 8, FAR = 256;  // of 16 bytes, for each thread; so many blocks below are remembered
+constexpr unsigned int ROUNDS = 8, FAR = 256;  // of 16 bytes, for each thread; how many sums of blocks below are kept
 constexpr unsigned int PER_VECTOR = 16 / sizeof(T), TILE = BLOCK_SIZE * ROUNDS * PER_VECTOR, WORDS = sizeof(T) / 4;
 union Vector { int4 whole; T element[PER_VECTOR]; };
 union Words { T value; unsigned int word[WORDS]; };
-constexpr unsigned long long OWN = 1ull << 32, ALL = 2ull << 32;  // what a state tells
+constexpr unsigned long long OWN = 1ull << 32, ALL = 2ull << 32;  // kinds of states: of one tile, of all so far
 
 // the sum of the values of this lane and the lanes below
 static __device__ T warp_scan(T sum)
@@ -32,10 +32,10 @@ static __device__ void say(volatile unsigned long long *state, unsigned long lon
     for (unsigned int k = 0; k < WORDS; ++k) state[k] = kind | words.word[k];
 }
 
-// one warp: say what this tile sums up to, ask the tiles below, say what everything so far sums up to; the sum below
+// one warp: publish the sum of this tile, look back, publish the sum so far; returns the sum below this tile
 static __device__ T look_back(volatile unsigned long long *states, unsigned int tile, T total)
 {
-    __shared__ T heard[FAR];  // of the tile below, of the one below that
+    __shared__ T heard[FAR];  // the sums of the tile below, of the one below that, ...
     unsigned int lane = threadIdx.x % 32, count = 0, complete = 0;
     if (lane == 0 && tile > 0) say(states + tile * WORDS, OWN, total);
     while (complete == 0) {
@@ -67,12 +67,12 @@ prefix_sum_lookback(const T *in, T *out, unsigned int n, unsigned long long *sta
     __shared__ unsigned int drawn;
     unsigned int tid = threadIdx.x, lane = tid % 32, warp = tid / 32;
 
-    // tiles in the order in which blocks begin: the blocks below have begun, so that waiting for them ends
+    // tiles in the order in which blocks start: the blocks below have started, so the wait for them ends
     if (tid == 0) drawn = atomicAdd(reinterpret_cast<unsigned int *>(states), 1);
     __syncthreads();
     unsigned int tile = drawn, first = tile * TILE + (warp * 32 * ROUNDS + lane) * PER_VECTOR;
 
-    // all loads are under way before the first one is used; zeros beyond the border
+    // all loads are in flight before the first one is used; zeros past the end
     Vector items[ROUNDS];
     for (unsigned int k = 0; k < ROUNDS; ++k) {
         unsigned int i = first + k * 32 * PER_VECTOR;

@@ -1,19 +1,19 @@
-// prefix_sum_specialized: a warp that only looks back, while the others load and add up the next tile.
-// Idea: blocks stay, and a tile's sums wait in shared memory until one warp, which does nothing else, knows what lies
-//   below them. Meanwhile the other warps have their registers free: they take the next tile, load it, and publish its
-//   sum at once, as many blocks above may be waiting for it. Then they complete the tile before, and write it.
-// Fixes: blocks that waited and loaded nothing: a seventh of the time at 2^24, three tenths for 8-byte numbers.
-// Limit: the memory itself at large n. At small n the launch and the trips of the look-back.
-// Conditions: as before, and a block size of 64 to 256; any grid size. The sums that were heard are added as they come:
-//   floats may differ in their last bits from run to run.
-// Lecture: none: tile states as in Merrill and Garland 2016, a warp for one purpose as in CUTLASS.
+// prefix_sum_specialized: one warp only looks back, while the others load and add up the next tile.
+// Idea: a block takes tile after tile. A tile's sums wait in shared memory until the look-back warp knows the sum below
+//   them. Meanwhile the other warps load the next tile into their free registers and publish its sum at once, as many
+//   blocks above may be waiting for it. Then they complete the tile before, and write it.
+// Fixes: blocks that loaded nothing while they waited: a seventh of the time at 2^24, three tenths for 8-byte numbers.
+// Limit: memory bandwidth at large n; at small n, the launch and the latency of the look-back.
+// Conditions: those of prefix_sum_lookback, but a block size of 64 to 256; any grid size. Published sums are added as
+//   they arrive: floats may differ in their last bits from run to run.
+// Lecture: none: tile states as in Merrill and Garland 2016, warp specialisation as in CUTLASS.
 constexpr unsigned int ROUNDS = 8, LOADERS = BLOCK_SIZE - 32;  // of 16 bytes, for each thread that loads
 constexpr unsigned int PER_VECTOR = 16 / sizeof(T), TILE = LOADERS * ROUNDS * PER_VECTOR, WORDS = sizeof(T) / 4;
 union Vector { int4 whole; T element[PER_VECTOR]; };
 union Words { T value; unsigned int word[WORDS]; };
-constexpr unsigned long long OWN = 1ull << 32, ALL = 2ull << 32;  // what a state tells
+constexpr unsigned long long OWN = 1ull << 32, ALL = 2ull << 32;  // kinds of states: of one tile, of all so far
 
-// the same in all lanes, so that the compiler knows it; and a barrier for the threads that load
+// tells the compiler that a value is the same in all lanes; and a barrier for the threads that load
 static __device__ unsigned int uniform(unsigned int value) { return __shfl_sync(0xffffffff, value, 0); }
 static __device__ void loaders_meet() { asm volatile("bar.sync 1, %0;" ::"n"(LOADERS) : "memory"); }
 
@@ -34,7 +34,7 @@ static __device__ void say(volatile unsigned long long *state, unsigned long lon
     for (unsigned int k = 0; k < WORDS; ++k) state[k] = kind | words.word[k];
 }
 
-// one warp: ask the tiles below what they sum up to, say what everything so far sums up to; the sum below
+// one warp: look back, publish the sum so far; returns the sum below this tile
 static __device__ T look_back(volatile unsigned long long *states, unsigned int tile, T total)
 {
     unsigned int lane = threadIdx.x % 32, complete = 0;
@@ -61,8 +61,8 @@ static __device__ T look_back(volatile unsigned long long *states, unsigned int 
 extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, 1024 / BLOCK_SIZE)
 prefix_sum_specialized(const T *in, T *out, unsigned int n, unsigned long long *states)
 {
-    __shared__ Vector waiting[ROUNDS][LOADERS];  // each thread its own
-    __shared__ T totals[2][32];                  // by turns: one sum per warp, then the sum below it
+    __shared__ Vector waiting[ROUNDS][LOADERS];  // each thread has its own
+    __shared__ T totals[2][32];                  // double-buffered: one sum per warp, then the sum below it
     __shared__ unsigned int drawn[2];
     unsigned int tid = threadIdx.x, lane = tid % 32, warp = uniform(tid / 32), *ticket = (unsigned int *)states;
     unsigned int place = (warp * 32 * ROUNDS + lane) * PER_VECTOR, before = n, next = 0;
@@ -100,7 +100,7 @@ prefix_sum_specialized(const T *in, T *out, unsigned int n, unsigned long long *
             totals[turn][lane] = others + (lane > 0 ? below : T(0));
             continue;
         }
-        if (tid == 0) next = atomicAdd(ticket, 1);  // asked early, needed late
+        if (tid == 0) next = atomicAdd(ticket, 1);  // drawn early, to hide its latency
         if (before < n) for (unsigned int k = 0; k < ROUNDS; ++k) {
             unsigned int i = before + place + k * 32 * PER_VECTOR;
             Vector sums = waiting[k][tid];

@@ -1,7 +1,7 @@
 // transformation: c[i] = a[i] + 10.
-// Idea: one thread per output point. Every thread has an output of its own, so that none has to wait for another.
+// Idea: one thread per output point. Every thread has an output of its own, so no thread has to wait for another.
 // Fixes: nothing; it is the counterpart of a reduction, where all numbers have one output and the strategy is open.
-// Limit: the memory. Each number is read once and written once.
+// Limit: memory bandwidth. Each number is read once and written once.
 // Conditions: any n.
 // Lecture: Crovella 2020, "Transformation vs. reduction".
 extern "C" __global__ void transformation(const T *a, T *c, unsigned int n)

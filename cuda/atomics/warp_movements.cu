@@ -1,7 +1,7 @@
 // warp_movements: every lane adds what it gets from other lanes by the four shuffles.
-// Idea: a shuffle reads a register of another lane. Four patterns: any lane, a lane calculated by xor, one so many
-//   places below, one so many places above. A width of 8 makes four groups of the warp; past the end of its group a
-//   lane gets its own number.
+// Idea: a shuffle reads a register of another lane. Four patterns: any lane, a lane computed by xor, a lane a given
+//   distance below, a lane a given distance above. A width of 8 splits the warp into four groups; past the end of its
+//   group a lane gets its own number.
 // Fixes: a pattern that only goes from one lane to all.
 // Limit: reading memory.
 // Conditions: any n; the block size is a multiple of 32; all lanes take part. Beyond n the number is 0.

@@ -1,5 +1,5 @@
 // floats_tree: the tree of the reductions, in floats. Launched again until one block is left.
-// Idea: a tree adds sums of equal size, so that a one never meets a large sum. Each number takes part in log2(n)
+// Idea: a tree adds sums of equal size, so a one is never added to a large sum. Each number takes part in log2(n)
 //   additions.
 // Fixes: the long chain. log2(n) roundings in a row, and not n - 1: 2^24 and 2^20 more ones are counted exactly.
 // Limit: the bound still grows, by one rounding each time n doubles. The answer depends on the shape of the tree, so

@@ -1,16 +1,16 @@
-// matmul_async_copy: 8 x 8 elements a thread, and the next phases are on their way while this one is used.
-// Idea: an asynchronous copy goes from global to shared memory without passing through registers, and nobody waits for
-//   it until it is needed. Four pairs of tiles form a ring: one is used, three are under way.
+// matmul_async_copy: 8 x 8 elements a thread, and the next phases are in flight while this one is used.
+// Idea: an asynchronous copy goes from global to shared memory without passing through registers, and no thread waits
+//   until the data is needed. Four pairs of tiles form a ring: one is used, three are in flight.
 // Fixes: waiting for global memory, and one of the two barriers of a phase.
-// Limit: the multiply-add units themselves: addresses, loads and copies take the instruction slots that are left.
+// Limit: the multiply-add units: addresses, loads and copies take the remaining instruction slots.
 // Conditions: any width (one that 4 does not divide has no 16-byte rows and is copied word by word); blocks of
 //   TILE_WIDTH x TILE_WIDTH threads; compute capability 8.0 or later.
-// Lecture: after CS121, whose scheduler hides latency by other warps; here a block also hides it by itself.
+// Lecture: after CS121, whose scheduler hides latency with other warps; here a block also hides it by itself.
 #include <cuda_pipeline.h>
 #define TILE (8 * TILE_WIDTH)  // rows and columns of P, for each block
 #define DEPTH 8                // of a phase
 #define THREADS (TILE_WIDTH * TILE_WIDTH)
-#define PAD 4  // shifts the rows, so that eight rows of tile_M meet different banks
+#define PAD 4  // shifts the rows, so eight rows of tile_M use different banks
 #define STAGES 4  // of the ring
 
 // start to copy four neighbours in a row of a matrix, zeros beyond the border
@@ -66,7 +66,7 @@ matmul_async_copy(const float *M, const float *N, float *P, int width)
     for (int stage = 0; stage < STAGES - 1; ++stage) fetch(stage * DEPTH);
     for (int phase = 0; phase < width; phase += DEPTH) {
         __pipeline_wait_prior(STAGES - 2);
-        __syncthreads();  // these tiles are complete, and those of the phase before no longer needed
+        __syncthreads();  // these tiles are complete, and the tiles of the phase before are free
         fetch(phase + (STAGES - 1) * DEPTH);
         int stage = phase / DEPTH % STAGES;
         #pragma unroll

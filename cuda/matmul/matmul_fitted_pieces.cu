@@ -1,20 +1,20 @@
-// matmul_fitted_pieces: slices share the sums' length, and a piece of P is as wide as the multiprocessors ask for.
-// Idea: count the rounds of blocks before the launch. Pieces are 64 x 64, 80, 96 or 112; the plan takes the width whose
-//   rounds are shortest together, and compiles it: COLUMNS is a macro. So is SLICES: 4, or 2 where the rounds are even,
-//   of blocks half as large, two at once, so that one computes while one begins; below width 25 only 2 or 1.
+// matmul_fitted_pieces: sliced sums, and pieces of P whose width is fitted to the number of multiprocessors.
+// Idea: count the rounds (waves) of blocks first. Pieces are 64 x 64, 80, 96 or 112; the plan compiles the width with
+//   the shortest rounds: COLUMNS is a macro. SLICES is a macro too: 4, or 2 if the number of rounds is even. With 2,
+//   blocks are half as large and two share a multiprocessor: one computes, one starts. Below width 25: 2 or 1.
 // Fixes: rounds that are not full. At width 850, 98 pieces of 64 x 128 leave 34 of 132 multiprocessors idle; 126 pieces
-//   of 64 x 96 leave 6, and take three quarters of the time. Where only 2 divides the width, copies are of 8 bytes.
+//   of 64 x 96 leave 6, and take three quarters of the time. If only 2 divides the width, copies have 8 bytes.
 // Limit: the multiply-add units; a narrow piece needs more words of shared memory for each product.
 // Conditions: any width; 16 threads across, 4 for each slice down; compute capability 8.0 or later.
-// Lecture: after CS121; the ceiling in its number of blocks, taken once more: over the multiprocessors.
+// Lecture: after CS121: the number of blocks is rounded up, here to full rounds of the multiprocessors.
 constexpr int ROWS = 8;  // of P, for each thread; its COLUMNS, 8 to 14, and the WORDS of N moved by one copy are macros
 constexpr int TILE_ROWS = ROWS * TILE_WIDTH / 2, TILE_COLUMNS = COLUMNS * TILE_WIDTH / 2;  // of P, for each block
 constexpr int THREADS = TILE_WIDTH * TILE_WIDTH / 4;  // of a slice; a block has SLICES of them, 1, 2 or 4, a macro too
 constexpr int DEPTH = 8;  // of a phase
-constexpr int PAD = 4;  // shifts the rows, so that the transposed copies meet different banks
+constexpr int PAD = 4;  // shifts the rows, so the transposed copies use different banks
 struct Tiles { float M[DEPTH][TILE_ROWS + PAD], N[DEPTH][TILE_COLUMNS]; };  // M transposed
 
-// start to copy some words from global to shared memory, if they are wanted; zeros for those outside
+// start to copy words from global to shared memory, if wanted; zeros if they lie outside
 template <int COUNT> static __device__ void copy(unsigned int to, const float *from, bool wanted, bool inside)
 {
     asm volatile("{ .reg .pred p; setp.ne.s32 p, %2, 0; @p cp.async.ca.shared.global [%0], [%1], %3, %4; }"
@@ -35,8 +35,8 @@ matmul_fitted_pieces(const float *M, const float *N, float *P, int width)
     int across = lane % 2 + lane / 16 * 2, my_row = 4 * (lane / 2 % 8);
     int my_col = warp * 4 * COLUMNS + 4 * across, my_pair = warp * 4 * COLUMNS + COLUMNS / 4 * 16 + 2 * across;
 
-    // what this thread copies in every phase. Beyond the border it takes the piece before, which nobody stores: not the
-    // last row or column for all of them, as copies of one word to many places are made one after the other
+    // what this thread copies in every phase: past the border the piece before, whose results are not stored. The last
+    // row or column would be slower: copies of one word to many places are made one after the other
     auto within = [=](int at, int piece) { return at < width ? at : max(at - piece, 0); };
     const int line = TILE_COLUMNS / WORDS, copies_M = TILE_ROWS * DEPTH / THREADS;
     const int all_N = line * DEPTH, copies_N = (all_N - 1) / THREADS + 1;
@@ -57,7 +57,7 @@ matmul_fitted_pieces(const float *M, const float *N, float *P, int width)
         asm volatile("cp.async.commit_group;");
         M += depth, N += depth * width;
     };
-    // the first phase takes what is left over by the others, so that these need no test; zeros below it
+    // the first phase takes the remainder of the k, so the others need no test; it fills up with zeros
     int first = (width - 1) % DEPTH + 1, all_phases = (width - 1) / DEPTH + 1;
     int begin = all_phases * slice / SLICES, phases = all_phases * (slice + 1) / SLICES - begin;
     if (begin > 0) M += first + (begin - 1) * DEPTH, N += (first + (begin - 1) * DEPTH) * width;
@@ -84,7 +84,7 @@ matmul_fitted_pieces(const float *M, const float *N, float *P, int width)
             if (k + 1 < DEPTH) read((k + 1) % 2, now, k + 1);
             else {
                 asm volatile("cp.async.wait_group 0;" ::: "memory");
-                slice_barrier();  // the next tiles are complete, and these no longer needed
+                slice_barrier();  // the next tiles are complete, and these are free
                 read(0, next, 0);
                 fetch(phase % 2, DEPTH, phase + 2 < phases);
             }
@@ -97,7 +97,7 @@ matmul_fitted_pieces(const float *M, const float *N, float *P, int width)
                 }
         }
     }
-    // through shared memory, a quarter of the rows at a time: there the slices' sums meet, and a warp stores neighbours
+    // through shared memory, a quarter of the rows at a time: the slices' sums are added, and warps store neighbours
     #pragma unroll
     for (int r = 0; r < ROWS; r += 2) {
         __syncthreads();  // the tiles, or the lines before, are no longer needed

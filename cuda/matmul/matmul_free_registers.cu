@@ -1,9 +1,9 @@
 // matmul_free_registers: 8 x 16 elements a thread, in registers that do not collide.
-// Idea: registers lie in two banks, even and odd, and each hands out one register a cycle. A multiply-add reads three:
-//   an element of M, which stays in the reuse cache while the next sums need it too, one of N, and the sum. The last
-//   two must lie in different banks. So the sums leave word by word, through shared memory: a store of four words would
-//   tie four sums to neighbouring registers, in step with those of N. And the rows are walked back and forth, so that
-//   at every turn an element stays in use.
+// Idea: registers lie in two banks, even and odd, and each bank delivers one register a cycle. A multiply-add reads
+//   three: an element of M, which stays in the reuse cache while the next sums need it too, one of N, and the sum. The
+//   last two must lie in different banks. So the sums are stored word by word, through shared memory: a store of four
+//   words would put four sums in neighbouring registers, like those of N. And the loop over the rows goes back and
+//   forth, so at every turn an element is reused.
 // Fixes: multiply-adds that wait for their own operands.
 // Limit: waiting for shared memory, after every barrier and wherever the compiler reads too late.
 // Conditions: any width (one that 4 does not divide has no 16-byte rows and is copied word by word); blocks of
@@ -13,11 +13,11 @@ constexpr int ROWS = 8, COLUMNS = 16;  // of P, for each thread
 constexpr int TILE_ROWS = ROWS * TILE_WIDTH, TILE_COLUMNS = COLUMNS * TILE_WIDTH;  // of P, for each block
 constexpr int THREADS = TILE_WIDTH * TILE_WIDTH;
 constexpr int DEPTH = 8;  // of a phase
-constexpr int PAD = 4;  // shifts the rows, so that the transposed copies meet different banks
+constexpr int PAD = 4;  // shifts the rows, so the transposed copies use different banks
 
 struct Tiles { float M[DEPTH][TILE_ROWS + PAD], N[DEPTH][TILE_COLUMNS]; };  // M transposed
 
-// start to copy some words from global to shared memory, if they are wanted
+// start to copy words from global to shared memory, if wanted
 template <int WORDS> static __device__ void copy(float *to, const float *from, bool wanted)
 {
     asm volatile("{ .reg .pred p; setp.ne.s32 p, %2, 0; @p cp.async.ca.shared.global [%0], [%1], %3; }"
@@ -34,7 +34,7 @@ static __device__ void multiply(const float *M, const float *N, float *P, int wi
     int my_row = warp / (TILE_COLUMNS / 64) * 64 + 4 * (lane / 2 % 8);
     int my_col = warp % (TILE_COLUMNS / 64) * 64 + 4 * (lane % 2 + lane / 16 * 2);
 
-    // what this thread copies in every phase: beyond the border it takes the last row or column, which nobody stores
+    // what this thread copies in every phase: past the border the last row or column, whose results are not stored
     const int line = TILE_COLUMNS / WORDS, copies_M = TILE_ROWS * DEPTH / THREADS, copies_N = line * DEPTH / THREADS;
     unsigned int from_M[copies_M], from_N[copies_N];
     for (int i = 0; i < copies_M; ++i)
@@ -56,7 +56,7 @@ static __device__ void multiply(const float *M, const float *N, float *P, int wi
         asm volatile("cp.async.commit_group;");
         M += depth, N += depth * width;
     };
-    // the first phase takes what is left over by the others, so that these need no test; zeros below it
+    // the first phase takes the remainder of the k, so the others need no test; it fills up with zeros
     int first = (width - 1) % DEPTH + 1, phases = (width - 1) / DEPTH + 1;
     fetch(tiles[0], first, true);
 
@@ -64,7 +64,7 @@ static __device__ void multiply(const float *M, const float *N, float *P, int wi
     #pragma unroll 1
     for (int phase = 0; phase < phases; ++phase) {
         asm volatile("cp.async.wait_group 0;" ::: "memory");
-        __syncthreads();  // these tiles are complete, and those of the phase before no longer needed
+        __syncthreads();  // these tiles are complete, and the tiles of the phase before are free
         fetch(tiles[(phase + 1) % 2], DEPTH, phase + 1 < phases);
         const Tiles &now = tiles[phase % 2];
         #pragma unroll
@@ -81,8 +81,8 @@ static __device__ void multiply(const float *M, const float *N, float *P, int wi
                 }
         }
     }
-    // through shared memory, 8 of the warp's rows at a time, so that a warp stores neighbours. Words, not vectors: a
-    // store of four sums would tie them to four neighbouring registers, which collide with those of n
+    // through shared memory, 8 of the warp's rows at a time, so a warp stores neighbours. Words, not vectors: a
+    // store of four sums would need four neighbouring registers, which collide with those of n
     __syncthreads();  // the tiles are no longer needed
     float (*lines)[65] = reinterpret_cast<float (*)[65]>(tiles) + 8 * warp;
     #pragma unroll

@@ -1,21 +1,21 @@
 // matmul_prefetch: 8 x 16 elements a thread, and the words of the next k are read while this one's are multiplied.
-// Idea: two sets of registers for what comes from shared memory. One is multiplied, the other is being filled, across
-//   the barrier too: that stands before the last k of a phase, whose words are already here, and while these are
-//   multiplied the first words of the next phase arrive.
+// Idea: two sets of registers for words from shared memory: one is multiplied while the other is filled, even across
+//   the barrier. The barrier stands before the last k of a phase: its words are already in registers, and while they
+//   are multiplied the first words of the next phase arrive.
 // Fixes: waiting for shared memory, about 30 cycles after every barrier and wherever the compiler reads too late.
 // Limit: the multiply-add units: nine of ten instructions are multiply-adds. At small widths, too few blocks.
 // Conditions: any width (one that 4 does not divide has no 16-byte rows and is copied word by word); blocks of
 //   TILE_WIDTH x TILE_WIDTH threads, 8 or 16; compute capability 8.0 or later.
-// Lecture: after CS121, whose scheduler hides latency by other warps; here a warp hides it by itself.
+// Lecture: after CS121, whose scheduler hides latency with other warps; here a warp hides it by itself.
 constexpr int ROWS = 8, COLUMNS = 16;  // of P, for each thread
 constexpr int TILE_ROWS = ROWS * TILE_WIDTH, TILE_COLUMNS = COLUMNS * TILE_WIDTH;  // of P, for each block
 constexpr int THREADS = TILE_WIDTH * TILE_WIDTH;
 constexpr int DEPTH = 8;  // of a phase
-constexpr int PAD = 4;  // shifts the rows, so that the transposed copies meet different banks
+constexpr int PAD = 4;  // shifts the rows, so the transposed copies use different banks
 
 struct Tiles { float M[DEPTH][TILE_ROWS + PAD], N[DEPTH][TILE_COLUMNS]; };  // M transposed
 
-// start to copy some words from global to shared memory, if they are wanted
+// start to copy words from global to shared memory, if wanted
 template <int WORDS> static __device__ void copy(float *to, const float *from, bool wanted)
 {
     asm volatile("{ .reg .pred p; setp.ne.s32 p, %2, 0; @p cp.async.ca.shared.global [%0], [%1], %3; }"
@@ -32,7 +32,7 @@ static __device__ void multiply(const float *M, const float *N, float *P, int wi
     int my_row = warp / (TILE_COLUMNS / 64) * 64 + 4 * (lane / 2 % 8);
     int my_col = warp % (TILE_COLUMNS / 64) * 64 + 4 * (lane % 2 + lane / 16 * 2);
 
-    // what this thread copies in every phase: beyond the border it takes the piece before, which nobody stores
+    // what this thread copies in every phase: past the border the piece before, whose results are not stored
     auto within = [=](int at, int piece) { return at < width ? at : max(at - piece, 0); };
     const int line = TILE_COLUMNS / WORDS, copies_M = TILE_ROWS * DEPTH / THREADS, copies_N = line * DEPTH / THREADS;
     unsigned int from_M[copies_M], from_N[copies_N];
@@ -55,7 +55,7 @@ static __device__ void multiply(const float *M, const float *N, float *P, int wi
         asm volatile("cp.async.commit_group;");
         M += depth, N += depth * width;
     };
-    // the first phase takes what is left over by the others, so that these need no test; zeros below it
+    // the first phase takes the remainder of the k, so the others need no test; it fills up with zeros
     int first = (width - 1) % DEPTH + 1, phases = (width - 1) / DEPTH + 1;
     fetch(tiles[0], first, true);
     fetch(tiles[1], phases > 1 ? DEPTH : 0, true);
@@ -78,7 +78,7 @@ static __device__ void multiply(const float *M, const float *N, float *P, int wi
             if (k + 1 < DEPTH) read((k + 1) % 2, now, k + 1);
             else {
                 asm volatile("cp.async.wait_group 0;" ::: "memory");
-                __syncthreads();  // the next tiles are complete, and these no longer needed
+                __syncthreads();  // the next tiles are complete, and these are free
                 read(0, next, 0);
                 fetch(now, DEPTH, phase + 2 < phases);
             }
@@ -91,8 +91,8 @@ static __device__ void multiply(const float *M, const float *N, float *P, int wi
                 }
         }
     }
-    // through shared memory, 8 of the warp's rows at a time, so that a warp stores neighbours. Words, not vectors: a
-    // store of four sums would tie them to four neighbouring registers, which collide with those of n
+    // through shared memory, 8 of the warp's rows at a time, so a warp stores neighbours. Words, not vectors: a
+    // store of four sums would need four neighbouring registers, which collide with those of n
     __syncthreads();  // the tiles are no longer needed
     float (*lines)[65] = reinterpret_cast<float (*)[65]>(tiles) + 8 * warp;
     #pragma unroll

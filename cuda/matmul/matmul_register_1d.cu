@@ -5,7 +5,7 @@
 //   much of P, so each element of N is read from global memory 8 times less often.
 // Limit: shared memory still. Each product needs its own element of M.
 // Conditions: any width, the tiles at the border are filled with zeros; blocks of TILE_WIDTH x TILE_WIDTH threads.
-// Lecture: after CS121; its own step, reuse, taken from shared memory to registers.
+// Lecture: after CS121; its own idea, reuse, taken from shared memory to registers.
 #define ROWS 8  // of P, for each thread
 
 extern "C" __global__ void __launch_bounds__(TILE_WIDTH * TILE_WIDTH)

@@ -5,7 +5,7 @@
 // Limit: instructions that only move data. All loads take one word each: 16 loads for 64 products, and the copies from
 //   global to shared memory beside them.
 // Conditions: any width, the tiles at the border are filled with zeros; blocks of TILE_WIDTH x TILE_WIDTH threads.
-// Lecture: after CS121; its own step, reuse, taken from shared memory to registers.
+// Lecture: after CS121; its own idea, reuse, taken from shared memory to registers.
 #define ROWS 8     // of P, for each thread
 #define COLUMNS 8
 

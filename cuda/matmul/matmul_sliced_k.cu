@@ -1,17 +1,17 @@
-// matmul_sliced_k: 8 x 16 elements a thread, and four slices of a block share the length of the sums.
-// Idea: cut the products, not the matrix. A block of as many threads computes a smaller piece of P: each of its four
-//   slices, 64 threads with a ring of tiles and a barrier of their own, adds up a quarter of the k. Then the sums meet.
+// matmul_sliced_k: 8 x 16 elements a thread, and four slices of a block divide each sum along k.
+// Idea: divide the sums, not the matrix. A block of as many threads computes a smaller piece of P: each of its four
+//   slices, 64 threads with their own ring of tiles and barrier, adds a quarter of the k. Then the four sums are added.
 // Fixes: idle multiprocessors. At width 1024 there are 128 blocks of 64 x 128 instead of 32 of 128 x 256.
 // Limit: the multiply-add units; below a width of about 800 there are too few blocks again.
 // Conditions: any width; blocks of 16 x 16 threads; compute capability 8.0 or later.
-// Lecture: after CS121; the sum's own lesson, that a long sum can be cut, taken to the matrix product.
+// Lecture: after CS121; a long sum can be divided, as in every reduction.
 constexpr int ROWS = 8, COLUMNS = 16;  // of P, for each thread
 constexpr int TILE_ROWS = ROWS * TILE_WIDTH / 2, TILE_COLUMNS = COLUMNS * TILE_WIDTH / 2;  // of P, for each block
 constexpr int SLICES = 4, THREADS = TILE_WIDTH * TILE_WIDTH / SLICES, DEPTH = 8;  // of a slice, and of its phases
-// M transposed; row r of depth k lies at r ^ 4k, so that the transposed copies meet different banks
+// M transposed; row r of depth k lies at r ^ 4k, so the transposed copies use different banks
 struct Tiles { float M[DEPTH][TILE_ROWS], N[DEPTH][TILE_COLUMNS]; };
 
-// start to copy some words from global to shared memory, if they are wanted
+// start to copy words from global to shared memory, if wanted
 template <int WORDS> static __device__ void copy(float *to, const float *from, bool wanted)
 {
     asm volatile("{ .reg .pred p; setp.ne.s32 p, %2, 0; @p cp.async.ca.shared.global [%0], [%1], %3; }"
@@ -30,7 +30,7 @@ static __device__ void multiply(const float *M, const float *N, float *P, int wi
     int my_row = warp / (TILE_COLUMNS / 64) * 64 + 4 * (lane / 2 % 8);
     int my_col = warp % (TILE_COLUMNS / 64) * 64 + 4 * (lane % 2 + lane / 16 * 2);
 
-    // what this thread copies in every phase: beyond the border it takes the piece before, which nobody stores
+    // what this thread copies in every phase: past the border the piece before, whose results are not stored
     auto within = [=](int at, int piece) { return at < width ? at : max(at - piece, 0); };
     const int line = TILE_COLUMNS / WORDS, copies_M = TILE_ROWS * DEPTH / THREADS, copies_N = line * DEPTH / THREADS;
     unsigned int from_M[copies_M], from_N[copies_N];
@@ -53,7 +53,7 @@ static __device__ void multiply(const float *M, const float *N, float *P, int wi
         asm volatile("cp.async.commit_group;");
         M += depth, N += depth * width;
     };
-    // the first phase takes what is left over by the others, so that these need no test; zeros below it
+    // the first phase takes the remainder of the k, so the others need no test; it fills up with zeros
     int first = (width - 1) % DEPTH + 1, all_phases = (width - 1) / DEPTH + 1;
     int begin = all_phases * slice / SLICES, phases = all_phases * (slice + 1) / SLICES - begin;
     if (begin > 0) M += first + (begin - 1) * DEPTH, N += (first + (begin - 1) * DEPTH) * width;
@@ -78,7 +78,7 @@ static __device__ void multiply(const float *M, const float *N, float *P, int wi
             if (k + 1 < DEPTH) read((k + 1) % 2, now, k + 1);
             else {
                 asm volatile("cp.async.wait_group 0;" ::: "memory");
-                slice_barrier();  // the next tiles are complete, and these no longer needed
+                slice_barrier();  // the next tiles are complete, and these are free
                 read(0, next, 0);
                 fetch(now, DEPTH, phase + 2 < phases);
             }
@@ -91,7 +91,7 @@ static __device__ void multiply(const float *M, const float *N, float *P, int wi
                 }
         }
     }
-    // through shared memory, a quarter of the rows at a time: there the slices' sums meet, and a warp stores neighbours
+    // through shared memory, a quarter of the rows at a time: the slices' sums are added, and warps store neighbours
     #pragma unroll
     for (int r = 0; r < ROWS; r += 2) {
         __syncthreads();  // the tiles, or the lines before, are no longer needed

@@ -1,14 +1,14 @@
 // matmul_split: each float becomes three bfloat16 that add up to it, and the tensor cores multiply the parts.
-// Idea: 8 + 8 + 8 bits are the 24 of a float. Of the nine products of parts, six matter to a float's last bit; they are
-//   one long sum, small ones first. The parts lie below each other, so that the copy engine finds each by its row.
+// Idea: three 8-bit significands cover a float's 24 bits. Of the nine products of parts, six matter to a float's last
+//   bit; they form one long sum, small ones first. Parts lie below each other: the copy engine finds each by its row.
 // Fixes: the float units' roof. Tensor cores multiply 16-bit numbers over ten times as fast; six products are needed.
-// Limit: tensor cores cut their sums off where float units round them: the error is some times that of cuBLAS.
-// Conditions: the width is a multiple of 256; 256 threads that multiply and 128 beside, one of whom fetches; compute
-//   capability 9.0 and no other. M and N come as maps of their parts: boxes of 64 x 128 and 64 x 64.
-// Lecture: after CS121; a number may be a sum too. The units are Hopper's.
+// Limit: tensor cores truncate sums that float units round: the error is up to three times that of cuBLAS (width 8192).
+// Conditions: the width is a multiple of 256; 256 threads multiply, and one of 128 more fetches; compute capability 9.0
+//   only. M and N come as tensor maps of their parts: boxes of 64 x 128 and 64 x 64.
+// Lecture: after CS121, with Hopper's units; a number can be a sum too.
 typedef unsigned long long u64; typedef unsigned short bfloat16;  // its bits
 constexpr int ROWS = 128, COLUMNS = 256, DEPTH = 64, STAGES = 4;  // of P, for each block; of a phase; in the ring
-struct alignas(64) TensorMap { u64 words[16]; };  // what the copy engine knows of a matrix: the host fills it in
+struct alignas(64) TensorMap { u64 words[16]; };  // describes a matrix to the copy engine; the host fills it in
 struct Stage { bfloat16 M[ROWS][DEPTH], N[COLUMNS / 64][DEPTH][64]; };
 struct alignas(1024) Shared { Stage stages[STAGES]; u64 full[STAGES], empty[STAGES]; };
 static __device__ unsigned int address(const void *shared) { return (unsigned int)__cvta_generic_to_shared(shared); }
@@ -27,7 +27,7 @@ static __device__ void copy(void *to, const TensorMap &map, u64 *barrier, int x,
                  :: "r"(address(to)), "l"(&map), "r"(address(barrier)), "r"(x), "r"(y) : "memory");
 }
 
-// how the tensor cores find a matrix in shared memory: groups of 8 rows of 128 bytes, swizzled as the copy left them
+// describes a matrix in shared memory to the tensor cores: groups of 8 rows of 128 bytes, swizzled by the copy
 static __device__ u64 matrix(const void *shared, int next_columns)
 {
     return u64(address(shared) >> 4) | u64(next_columns >> 4) << 16 | u64(1024 >> 4) << 32 | 1ull << 62;

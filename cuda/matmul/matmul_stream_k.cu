@@ -1,18 +1,18 @@
-// matmul_stream_k: all blocks share all the products evenly, and a piece of P may be the work of several.
+// matmul_stream_k: all blocks share the products evenly, and several blocks may work on one piece of P.
 // Idea: lay the phases of all pieces in one line and cut it into as many equal shares as there are multiprocessors. A
 //   block that has a whole piece stores it; one that has a part of it adds its sums to P, which starts as zeros.
-// Fixes: the last, ragged round. At width 1500 there are 288 pieces of 64 x 128: two rounds of 132, and then 24.
-// Limit: the multiply-add units. Where more than two blocks share a piece, their order decides the last bits.
-// Conditions: any width; blocks of 16 x 16 threads; compute capability 8.0 or later; P is zero.
-// Lecture: after CS121; the grid-stride loop's lesson, that the grid need not have the data's shape.
+// Fixes: the last, partial round. At width 1500 there are 288 pieces of 64 x 128: two rounds of 132, and then 24.
+// Limit: the multiply-add units. If more than two blocks share a piece, their order decides the last bits.
+// Conditions: any width; blocks of 16 x 16 threads; compute capability 8.0 or later; P is zero before.
+// Lecture: after CS121; as in a grid-stride loop, the grid need not have the shape of the data.
 constexpr int ROWS = 8, COLUMNS = 16;  // of P, for each thread
 constexpr int TILE_ROWS = ROWS * TILE_WIDTH / 2, TILE_COLUMNS = COLUMNS * TILE_WIDTH / 2;  // of P, for each block
 constexpr int SLICES = 4, THREADS = TILE_WIDTH * TILE_WIDTH / SLICES, DEPTH = 8;  // of a slice, and of its phases
-// M transposed; row r of depth k lies at r ^ 4k, so that the transposed copies meet different banks
+// M transposed; row r of depth k lies at r ^ 4k, so the transposed copies use different banks
 struct Tiles { float M[DEPTH][TILE_ROWS], N[DEPTH][TILE_COLUMNS]; };
-struct Share { int row, col, begin, end; };  // of a piece of P: where it lies, and which of its phases
+struct Share { int row, col, begin, end; };  // of a piece of P: its place, and a range of its phases
 
-// start to copy some words from global to shared memory, or zeros
+// start to copy words from global to shared memory, or zeros
 template <int WORDS> static __device__ void copy(float *to, const float *from, bool wanted)
 {
     asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;"
@@ -29,7 +29,7 @@ static __device__ void multiply(const float *M, const float *N, float *P, int wi
     // this warp computes a piece of 64 x 64; this thread 4 rows from my_row and 4 from 32 below, 4 columns of every 16
     int my_row = warp / (TILE_COLUMNS / 64) * 64 + 4 * (lane / 2 % 8);
     int my_col = warp % (TILE_COLUMNS / 64) * 64 + 4 * (lane % 2 + lane / 16 * 2);
-    // what this thread copies in every phase: beyond the border it takes the last row or column, which nobody stores
+    // what this thread copies in every phase: past the border the last row or column, whose results are not stored
     const int line = TILE_COLUMNS / WORDS, copies_M = TILE_ROWS * DEPTH / THREADS, copies_N = line * DEPTH / THREADS;
     unsigned int from_M[copies_M], from_N[copies_N];
     for (int i = 0; i < copies_M; ++i)
@@ -45,7 +45,7 @@ static __device__ void multiply(const float *M, const float *N, float *P, int wi
         asm volatile("cp.async.commit_group;");
         M += depth, N += depth * width;
     };
-    // the first phase of a piece takes what is left over by the others, so that these need no test; zeros below it
+    // the first phase of a piece takes the remainder of the k, so the others need no test; it fills up with zeros
     int first = (width - 1) % DEPTH + 1, part = (share.end - share.begin) * slice / SLICES, begin = share.begin + part;
     int phases = (share.end - share.begin) * (slice + 1) / SLICES - part;
     if (begin > 0) M += first + (begin - 1) * DEPTH, N += (first + (begin - 1) * DEPTH) * width;
@@ -69,7 +69,7 @@ static __device__ void multiply(const float *M, const float *N, float *P, int wi
             if (k + 1 < DEPTH) read((k + 1) % 2, now, k + 1);
             else {
                 asm volatile("cp.async.wait_group 0;" ::: "memory");
-                slice_barrier();  // the next tiles are complete, and these no longer needed
+                slice_barrier();  // the next tiles are complete, and these are free
                 read(0, next, 0);
                 fetch(now, phase + 2 < phases ? DEPTH : 0);
             }
@@ -83,7 +83,7 @@ static __device__ void multiply(const float *M, const float *N, float *P, int wi
         }
     }
     asm volatile("cp.async.wait_group 0;" ::: "memory");  // also for copies that bring only zeros
-    // through shared memory, a quarter of the rows at a time: there the slices' sums meet, and a warp stores neighbours
+    // through shared memory, a quarter of the rows at a time: the slices' sums are added, and warps store neighbours
     bool whole = share.begin == 0 && share.end == (width - 1) / DEPTH + 1;
     #pragma unroll
     for (int r = 0; r < ROWS; r += 2) {

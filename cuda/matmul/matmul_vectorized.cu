@@ -2,8 +2,8 @@
 // Idea: one instruction can move 16 bytes. The tile of M is stored transposed, so that the elements of M which a thread
 //   needs at one k are neighbours too, and M, N, both tiles and P are all read and written as float4.
 // Fixes: 16 loads from shared memory for 64 products; now there are 4.
-// Limit: the shape of a warp. Its lanes span 2 x 16 threads, so that they need few different elements of M but 16 times
-//   8 of N, and shared memory passes 32 words at a time.
+// Limit: the shape of a warp. Its lanes span 2 x 16 threads, so they need few different elements of M but 16 times 8 of
+//   N, and shared memory delivers 32 words at a time.
 // Conditions: any width (one that 4 does not divide has no 16-byte rows and is moved word by word); blocks of
 //   TILE_WIDTH x TILE_WIDTH threads.
 // Lecture: after CS121, whose lessons on coalescing and bank conflicts choose the layout.
@@ -11,7 +11,7 @@
 #define DEPTH 8                // of a phase
 #define THREADS (TILE_WIDTH * TILE_WIDTH)
 #define LOADS (TILE * DEPTH / 4 / THREADS)  // of four words from each matrix, for each thread and phase
-#define PAD 4  // shifts the rows, so that the transposed stores meet different banks
+#define PAD 4  // shifts the rows, so the transposed stores use different banks
 
 // four neighbours in a row of a matrix, zeros beyond the border
 static __device__ float4 load4(const float *matrix, int row, int col, int width)
@@ -47,7 +47,7 @@ matmul_vectorized(const float *M, const float *N, float *P, int width)
 
     float Pvalue[8][8] = {};
     for (int phase = 0; phase < width; phase += DEPTH) {
-        // all threads load the tiles together; all loads are under way before the first one is stored
+        // all threads load the tiles together; all loads are in flight before the first one is stored
         float4 m[LOADS], n[LOADS];
         for (int l = 0, i = tid; l < LOADS; ++l, i += THREADS) {
             m[l] = load4(M, block_row + i / (DEPTH / 4), phase + i % (DEPTH / 4) * 4, width);
@@ -60,7 +60,7 @@ matmul_vectorized(const float *M, const float *N, float *P, int width)
         }
         __syncthreads();  // the tiles are complete
 
-        #pragma unroll  // so that the words of the next k are loaded while this one's are used
+        #pragma unroll  // the words of the next k are loaded while the words of this k are used
         for (int k = 0; k < DEPTH; ++k) {
             float4 m[2], n[2];
             for (int half = 0; half < 2; ++half) {

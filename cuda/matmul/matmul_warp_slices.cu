@@ -1,21 +1,21 @@
 // matmul_warp_slices: pieces of P of 32 x 32, and each of a block's eight warps adds up an eighth of the k.
-// Idea: the smallest slice is a warp. It has all of the block's piece, 4 x 8 sums a thread, a ring of tiles of its own,
-//   and waits for nobody: within a warp __syncwarp() is barrier enough. Then the eight warps' sums meet.
-// Fixes: idle multiprocessors at small widths: at 512 there are 256 blocks where the rung before has 32. And long code,
-//   which has to be fetched when the L2 is cold: this one has half as many instructions.
-// Limit: shared memory, 12 words of it for 32 products, where 8 x 16 sums need 24 for 128. From a width of about 800
+// Idea: the smallest slice is a warp. It computes all of the block's piece, 4 x 8 sums a thread, with a ring of tiles
+//   of its own, and waits for no other warp: __syncwarp() is barrier enough. Then the eight warps' sums are added.
+// Fixes: idle multiprocessors at small widths: at 512 there are 256 blocks, and 32 in matmul_sliced_k. And long code,
+//   which has to be fetched when the L2 is cold: this kernel has half as many instructions.
+// Limit: shared memory: 12 words of it for 32 products, where 8 x 16 sums need 24 for 128. From a width of about 800 on
 //   the rung before is faster.
 // Conditions: any width; blocks of 16 x 16 threads; compute capability 8.0 or later.
-// Lecture: after CS121; the sum's own lesson, that a long sum can be cut, taken to the warp.
+// Lecture: after CS121; a long sum can be divided, here among the warps of a block.
 constexpr int ROWS = 4, COLUMNS = 8;  // of P, for each thread
 constexpr int TILE = 2 * TILE_WIDTH;  // rows and columns of P, for each block, and for each warp of it
 constexpr int WARPS = TILE_WIDTH * TILE_WIDTH / 32;
 constexpr int DEPTH = 8;  // of a phase
-// M transposed; row r of depth k lies at r ^ 4k, so that the transposed copies meet different banks
+// M transposed; row r of depth k lies at r ^ 4k, so the transposed copies use different banks
 struct Tiles { float M[DEPTH][TILE], N[DEPTH][TILE]; };
 union Shared { Tiles tiles[WARPS][2]; float lines[WARPS][TILE][TILE + 1]; };
 
-// start to copy some words from global to shared memory, if they are wanted
+// start to copy words from global to shared memory, if wanted
 template <int WORDS> static __device__ void copy(float *to, const float *from, bool wanted)
 {
     asm volatile("{ .reg .pred p; setp.ne.s32 p, %2, 0; @p cp.async.ca.shared.global [%0], [%1], %3; }"
@@ -30,7 +30,7 @@ static __device__ void multiply(const float *M, const float *N, float *P, int wi
     int block_row = blockIdx.y * TILE, block_col = blockIdx.x * TILE;
     int my_row = 4 * (lane / 2 % 8), my_col = 4 * (lane % 2 + lane / 16 * 2);  // 4 rows, and 4 columns of every 16
 
-    // what this thread copies in every phase: beyond the border it takes the piece before, which nobody stores
+    // what this thread copies in every phase: past the border the piece before, whose results are not stored
     auto within = [=](int at, int piece) { return at < width ? at : max(at - piece, 0); };
     const int line = TILE / WORDS, copies_M = TILE * DEPTH / 32, copies_N = line * DEPTH / 32;
     unsigned int from_M[copies_M], from_N[copies_N];
@@ -52,7 +52,7 @@ static __device__ void multiply(const float *M, const float *N, float *P, int wi
         asm volatile("cp.async.commit_group;");
         M += depth, N += depth * width;
     };
-    // the first phase takes what is left over by the others, so that these need no test; zeros below it
+    // the first phase takes the remainder of the k, so the others need no test; it fills up with zeros
     int first = (width - 1) % DEPTH + 1, all_phases = (width - 1) / DEPTH + 1;
     int begin = all_phases * warp / WARPS, phases = all_phases * (warp + 1) / WARPS - begin;
     if (begin > 0) M += first + (begin - 1) * DEPTH, N += (first + (begin - 1) * DEPTH) * width;
@@ -80,7 +80,7 @@ static __device__ void multiply(const float *M, const float *N, float *P, int wi
             if (k + 1 < DEPTH) read((k + 1) % 2, now, k + 1);
             else {
                 asm volatile("cp.async.wait_group 0;" ::: "memory");
-                __syncwarp();  // the next tiles are complete, and these no longer needed
+                __syncwarp();  // the next tiles are complete, and these are free
                 read(0, next, 0);
                 fetch(now, DEPTH, phase + 2 < phases);
             }
@@ -93,7 +93,7 @@ static __device__ void multiply(const float *M, const float *N, float *P, int wi
                 }
         }
     }
-    // in shared memory the warps' sums meet, and a warp stores neighbours
+    // add the warps' sums in shared memory; a warp stores neighbours
     asm volatile("cp.async.wait_group 0;" ::: "memory");
     __syncthreads();  // the tiles are no longer needed
     for (int r = 0; r < ROWS; ++r)

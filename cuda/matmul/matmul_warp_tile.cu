@@ -1,9 +1,9 @@
 // matmul_warp_tile: 8 x 8 elements a thread, and a compact piece of P for each warp.
 // Idea: the lanes of a warp share what they read. A warp that computes a piece of 64 x 32 needs 96 elements of M and N
 //   at each k; one that computes 16 x 128 needs 144.
-// Fixes: the passes through shared memory: a third of them go away.
-// Limit: waiting. A phase is fetched, then stored, then used, and while the block waits for global memory it multiplies
-//   nothing.
+// Fixes: a third of the passes through shared memory.
+// Limit: waiting. A phase is fetched, then stored, then used, and the block multiplies nothing while it waits for
+//   global memory.
 // Conditions: any width (one that 4 does not divide has no 16-byte rows and is moved word by word); blocks of
 //   TILE_WIDTH x TILE_WIDTH threads.
 // Lecture: after CS121, whose lessons on warps and bank conflicts choose the layout.
@@ -11,7 +11,7 @@
 #define DEPTH 8                // of a phase
 #define THREADS (TILE_WIDTH * TILE_WIDTH)
 #define LOADS (TILE * DEPTH / 4 / THREADS)  // of four words from each matrix, for each thread and phase
-#define PAD 4  // shifts the rows, so that the transposed stores meet different banks
+#define PAD 4  // shifts the rows, so the transposed stores use different banks
 
 // four neighbours in a row of a matrix, zeros beyond the border
 static __device__ float4 load4(const float *matrix, int row, int col, int width)
@@ -42,7 +42,7 @@ matmul_warp_tile(const float *M, const float *N, float *P, int width)
     int block_row = blockIdx.y * TILE, block_col = blockIdx.x * TILE;
 
     // this warp computes a piece of 64 x 32; this thread 4 rows from my_row and 4 from half a piece below, and so for
-    // the columns. Lanes 0 and 1, and 0 and 16, differ in the column, all others in the row: where neighbours want
+    // the columns. Lanes 0 and 1, and 0 and 16, differ in the column, all others in the row: if neighbours read
     // the same 16 bytes, shared memory serves 16 lanes at once instead of 8.
     int warp = tid / 32, lane = tid % 32;
     int my_row = warp / (TILE / 32) * 64 + 4 * (lane / 2 % 8);
@@ -51,7 +51,7 @@ matmul_warp_tile(const float *M, const float *N, float *P, int width)
 
     float Pvalue[8][8] = {};
     for (int phase = 0; phase < width; phase += DEPTH) {
-        // all threads load the tiles together; all loads are under way before the first one is stored
+        // all threads load the tiles together; all loads are in flight before the first one is stored
         float4 m[LOADS], n[LOADS];
         for (int l = 0, i = tid; l < LOADS; ++l, i += THREADS) {
             m[l] = load4(M, block_row + i / (DEPTH / 4), phase + i % (DEPTH / 4) * 4, width);
@@ -64,7 +64,7 @@ matmul_warp_tile(const float *M, const float *N, float *P, int width)
         }
         __syncthreads();  // the tiles are complete
 
-        #pragma unroll  // so that the words of the next k are loaded while this one's are used
+        #pragma unroll  // the words of the next k are loaded while the words of this k are used
         for (int k = 0; k < DEPTH; ++k) {
             float4 m[2], n[2];
             for (int half = 0; half < 2; ++half) {

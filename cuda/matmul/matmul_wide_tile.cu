@@ -1,22 +1,22 @@
-// matmul_wide_tile: 8 x 16 elements a thread, and nothing is tested while they are multiplied.
+// matmul_wide_tile: 8 x 16 elements a thread, and no bounds test while they are multiplied.
 // Idea: at each k a thread reads 24 elements and forms 128 products of them; with 8 x 8 it reads 16 for 64. An
-//   asynchronous copy of one word can transpose, so that M is read four words at a time again. The first phase takes
-//   what the others leave over, and beyond the border a thread copies the last row or column, which nobody stores: so
-//   no other phase has a test.
+//   asynchronous copy of one word can transpose, so M is read four words at a time again. The first phase takes the
+//   remainder of k, and past the border a thread copies the last row or column, whose results are not stored: so no
+//   other phase has a test.
 // Fixes: instructions that only move or test: nine of ten are multiply-adds now, against eight.
-// Limit: registers. The multiply-adds wait for their operands, as those often lie in one bank.
+// Limit: registers. The multiply-adds wait for their operands, which often lie in one register bank.
 // Conditions: any width (one that 4 does not divide has no 16-byte rows and is copied word by word); blocks of
 //   TILE_WIDTH x TILE_WIDTH threads, 8 or 16; compute capability 8.0 or later.
-// Lecture: after CS121; its own step, reuse, once more.
+// Lecture: after CS121; more of its own idea, reuse.
 constexpr int ROWS = 8, COLUMNS = 16;  // of P, for each thread
 constexpr int TILE_ROWS = ROWS * TILE_WIDTH, TILE_COLUMNS = COLUMNS * TILE_WIDTH;  // of P, for each block
 constexpr int THREADS = TILE_WIDTH * TILE_WIDTH;
 constexpr int DEPTH = 8;  // of a phase
-constexpr int PAD = 4;  // shifts the rows, so that the transposed copies meet different banks
+constexpr int PAD = 4;  // shifts the rows, so the transposed copies use different banks
 
 struct Tiles { float M[DEPTH][TILE_ROWS + PAD], N[DEPTH][TILE_COLUMNS]; };  // M transposed
 
-// start to copy some words from global to shared memory, if they are wanted
+// start to copy words from global to shared memory, if wanted
 template <int WORDS> static __device__ void copy(float *to, const float *from, bool wanted)
 {
     asm volatile("{ .reg .pred p; setp.ne.s32 p, %2, 0; @p cp.async.ca.shared.global [%0], [%1], %3; }"
@@ -33,7 +33,7 @@ static __device__ void multiply(const float *M, const float *N, float *P, int wi
     int my_row = warp / (TILE_COLUMNS / 64) * 64 + 4 * (lane / 2 % 8);
     int my_col = warp % (TILE_COLUMNS / 64) * 64 + 4 * (lane % 2 + lane / 16 * 2);
 
-    // what this thread copies in every phase: beyond the border it takes the last row or column, which nobody stores
+    // what this thread copies in every phase: past the border the last row or column, whose results are not stored
     const int line = TILE_COLUMNS / WORDS, copies_M = TILE_ROWS * DEPTH / THREADS, copies_N = line * DEPTH / THREADS;
     unsigned int from_M[copies_M], from_N[copies_N];
     for (int i = 0; i < copies_M; ++i)
@@ -55,7 +55,7 @@ static __device__ void multiply(const float *M, const float *N, float *P, int wi
         asm volatile("cp.async.commit_group;");
         M += depth, N += depth * width;
     };
-    // the first phase takes what is left over by the others, so that these need no test; zeros below it
+    // the first phase takes the remainder of the k, so the others need no test; it fills up with zeros
     int first = (width - 1) % DEPTH + 1, phases = (width - 1) / DEPTH + 1;
     fetch(tiles[0], first, true);
 
@@ -63,7 +63,7 @@ static __device__ void multiply(const float *M, const float *N, float *P, int wi
     #pragma unroll 1
     for (int phase = 0; phase < phases; ++phase) {
         asm volatile("cp.async.wait_group 0;" ::: "memory");
-        __syncthreads();  // these tiles are complete, and those of the phase before no longer needed
+        __syncthreads();  // these tiles are complete, and the tiles of the phase before are free
         fetch(tiles[(phase + 1) % 2], DEPTH, phase + 1 < phases);
         const Tiles &now = tiles[phase % 2];
         #pragma unroll

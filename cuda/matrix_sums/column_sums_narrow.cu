@@ -1,15 +1,15 @@
 // column_sums_narrow: the sum of every column, one block for a few columns, from top to bottom.
 // Idea: a warp need not read 32 neighbours, only whole sectors. So a row of threads is LANES lanes of 16 bytes, and a
-//   block has many such rows: at 64 or 128 bytes there are blocks for every multiprocessor without cutting the columns,
-//   and each sum is written once.
+//   block has many such rows: with 64 or 128 bytes there are blocks for every multiprocessor without strips, and each
+//   sum is written once.
 // Fixes: the atomics that join strips, the launch that sets the sums to zero for them, and an order of additions that
 //   differs from run to run.
-// Limit: the memory itself; at small n the launch and one trip to memory.
+// Limit: memory bandwidth; at small n, the launch and one memory latency.
 // Conditions: any n; in starts at a multiple of 16 bytes; the matrix is n x n, row by row; the block size is a multiple
 //   of 32, LANES 2, 4 or 8. The grid covers the columns, LANES * 16 bytes a block.
-// Lecture: none: CS121, "Coalescing example", and what a sector is.
+// Lecture: none: after CS121, "Coalescing example".
 constexpr unsigned int PER_VECTOR = 16 / sizeof(T), COLUMNS = LANES * PER_VECTOR, ROWS = BLOCK_SIZE / LANES;
-constexpr unsigned int LOADS = 4;  // of a thread, on their way at once
+constexpr unsigned int LOADS = 4;  // in flight per thread
 struct alignas(16) Vector { T element[PER_VECTOR]; };
 
 static __device__ void add(Vector &sum, Vector vector)
@@ -17,7 +17,7 @@ static __device__ void add(Vector &sum, Vector vector)
     for (unsigned int k = 0; k < PER_VECTOR; k++) sum.element[k] += vector.element[k];
 }
 
-// the `left` numbers of a row that are a thread's; rows that do not start at 16 bytes are read word by word
+// a thread's numbers of a row, at most `left`; rows that do not start at 16 bytes are read word by word
 template <bool ALIGNED>
 static __device__ Vector load(const T *at, unsigned int left)
 {
@@ -27,14 +27,14 @@ static __device__ Vector load(const T *at, unsigned int left)
     return words;
 }
 
-// the sums of a thread's columns over the rows that are its own
+// the sums of a thread's columns over its own rows
 template <bool ALIGNED>
 static __device__ Vector walk(const T *in, unsigned int row, unsigned int column, unsigned int n)
 {
     Vector sum{};
     if (column >= n) return sum;
     unsigned int at = row * n + column, step = ROWS * n, left = n - column;
-    #pragma unroll 1  // short code: it comes from memory as well
+    #pragma unroll 1  // keeps the code short: code is fetched from memory too
     for (; row + (LOADS - 1) * ROWS < n; row += LOADS * ROWS, at += LOADS * step) {
         Vector some[LOADS];
         for (unsigned int k = 0; k < LOADS; k++) some[k] = load<ALIGNED>(in + (at + k * step), left);

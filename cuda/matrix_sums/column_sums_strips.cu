@@ -2,12 +2,12 @@
 // Idea: cut the columns into strips of rows. A warp walks down 128 neighbouring columns of a strip, 16 bytes per lane
 //   and eight rows in flight at once; the warps of a block share its strip, and one atomic per column and block joins
 //   the strips.
-// Fixes: the lack of threads: n for n * n numbers; and one word in flight per thread.
-// Limit: the memory itself; at small n, the atomics.
+// Fixes: the lack of threads, n for n * n numbers, and a single word in flight per thread.
+// Limit: memory bandwidth; at small n, the atomics.
 // Conditions: any n; in starts at a multiple of 16 bytes; the matrix is n x n, row by row; the block size is a multiple
 //   of 32. out is zero before. The grid's x covers the columns, 128 a block; its y is the number of strips.
-// Lecture: none: CS121, "Coalescing example", and the grid-stride sum, taken together.
-#define ROWS 8  // on their way at once
+// Lecture: none: after CS121, "Coalescing example", with the grid-stride sum.
+#define ROWS 8  // in flight at once
 struct alignas(16) Four { T element[4]; };
 
 extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)

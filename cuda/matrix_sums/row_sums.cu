@@ -5,7 +5,7 @@
 // Limit: uncoalesced reads. Each request touches 32 sectors and uses one number of each; the cache helps only while it
 //   can keep 32 sectors per warp until the next steps need the rest of them.
 // Conditions: any n; the matrix is n x n, row by row.
-// Lecture: CS121, "Coalescing example", by column; our exercise after Crovella 2020: row sums.
+// Lecture: CS121, "Coalescing example", by column; hw4 of NVIDIA's CUDA training series: row sums.
 extern "C" __global__ void row_sums(const T *in, T *out, unsigned int n)
 {
     unsigned int row = blockIdx.x * blockDim.x + threadIdx.x;

@@ -4,7 +4,7 @@
 // Fixes: the uncoalesced reads of one thread per row, and the lack of threads: n blocks instead of n threads.
 // Limit: the tree in shared memory, with a barrier per step, for a row of only n numbers.
 // Conditions: any n; the matrix is n x n, row by row; the block size is a power of two.
-// Lecture: our exercise after Crovella 2020: row sums with one block per row, a parallel reduction in shared memory.
+// Lecture: hw5 of NVIDIA's CUDA training series: row sums, one block per row, reduced in shared memory.
 extern "C" __global__ void row_sums_block(const T *in, T *out, unsigned int n)
 {
     __shared__ T partial[BLOCK_SIZE];

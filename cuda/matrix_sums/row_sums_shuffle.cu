@@ -1,9 +1,9 @@
 // row_sums_shuffle: the sum of every row, one block per row, reduced by warp shuffles.
-// Idea: the threads of a block walk along one row together. Then the lanes of a warp hand over registers.
+// Idea: the threads of a block walk along one row together. Then the lanes of a warp hand over registers by shuffles.
 // Fixes: the tree in shared memory: one barrier instead of one per step, and one shared word per warp.
 // Limit: reading memory, once the rows are long; at small n, blocks that have little to do.
 // Conditions: any n; the matrix is n x n, row by row; the block size is a multiple of 32.
-// Lecture: our exercise after Crovella 2020: row sums, with the warp shuffle reduction.
+// Lecture: after hw5 of NVIDIA's CUDA training series: row sums, with the warp shuffle reduction.
 extern "C" __global__ void row_sums_shuffle(const T *in, T *out, unsigned int n)
 {
     __shared__ T partial[32];  // one sum per warp

@@ -1,11 +1,11 @@
 // row_sums_vectorized: the sum of every row, one block per row, 16-byte loads, four in flight per thread.
-// Idea: memory is fast only while enough bytes are on their way. Each thread asks for four pieces of 16 bytes before it
+// Idea: memory is fast only while enough bytes are in flight. Each thread requests four pieces of 16 bytes before it
 //   uses the first.
 // Fixes: one load of one word in flight per thread.
-// Limit: the memory itself, once the rows are long; at small n, blocks that have little to do.
+// Limit: memory bandwidth, once the rows are long; at small n, blocks that have little to do.
 // Conditions: any n; in starts at a multiple of 16 bytes, the rows need not; the matrix is n x n, row by row; the block
 //   size is a multiple of 32.
-// Lecture: none: our exercise after Crovella 2020: row sums, with the loads of the vectorized sum.
+// Lecture: none: after hw5 of NVIDIA's CUDA training series: row sums, with the loads of the vectorized sum.
 constexpr unsigned int PER_VECTOR = 16 / sizeof(T);
 struct alignas(16) Vector { T element[PER_VECTOR]; };
 

@@ -1,6 +1,6 @@
 // bandwidth_global: every thread adds ROUNDS numbers from global memory; no two threads read the same.
-// Idea: enough threads with enough reads under way, and all of them coalesced: what is left is the memory's bandwidth.
-// Fixes: nothing; with so many reads under way, nobody waits for the latency of one.
+// Idea: enough threads with enough coalesced reads in flight: only the memory's bandwidth limits them.
+// Fixes: nothing; with so many reads in flight, the latency of one of them does not count.
 // Limit: the bandwidth of global memory.
 // Conditions: any n; in holds ROUNDS rows of 32 numbers for each warp. Thread i writes its sum.
 // Lecture: CS121, "GPU memory organization": 900 GB/s.

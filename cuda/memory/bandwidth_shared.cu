@@ -1,8 +1,8 @@
 // bandwidth_shared: every thread adds PASSES times ROUNDS numbers that lie in shared memory.
 // Idea: the block copies the rows to shared memory and reads them there: 32 neighbours lie in 32 banks, one pass.
-// Fixes: nothing; L1 cache and shared memory are the same memory, of which the programmer fills one part by hand.
+// Fixes: nothing; the L1 cache and shared memory are one memory, and the programmer fills the shared part by hand.
 // Limit: the bandwidth of shared memory: 32 banks of 4 bytes per cycle and multiprocessor.
-// Conditions: any n; in holds ROUNDS + PASSES rows. All threads of one lane come to the same sum, and write it.
+// Conditions: any n; in holds ROUNDS + PASSES rows. All threads with the same lane number write the same sum.
 // Lecture: CS121, "GPU memory organization": 12,000 GB/s.
 extern "C" __global__ void bandwidth_shared(const T *in, T *out, unsigned int n)
 {

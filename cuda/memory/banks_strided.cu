@@ -1,8 +1,8 @@
 // banks_strided: every thread adds ROUNDS numbers of a table in shared memory, neighbours STRIDE words apart.
-// Idea: word x of shared memory lies in bank x % 32, and a bank gives one word per pass. Lane l reads word STRIDE * l.
+// Idea: word x of shared memory lies in bank x % 32; a bank delivers one word per pass. Lane l reads word STRIDE * l.
 // Fixes: nothing; STRIDE = 1 gives every lane a bank of its own.
 // Limit: passes (wavefronts). With 4-byte numbers a request takes gcd(STRIDE, 32) passes: one for every odd stride, 2
-//   for stride 2, 32 for stride 32, where all lanes want another word of the same bank.
+//   for stride 2, 32 for stride 32, when every lane reads a different word of the same bank.
 // Conditions: any n; the block size is a multiple of 32.
 // Lecture: CS121, "Bank conflicts".
 extern "C" __global__ void banks_strided(const T *in, T *out, unsigned int n)

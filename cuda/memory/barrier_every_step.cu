@@ -1,7 +1,7 @@
-// barrier_every_step: four steps with a barrier after each; in every step another quarter of the warps has work.
-// Idea: warps need not be equally fast. Here it is plain: in step s only the warps with warp % 4 == s have ROUNDS
-//   rounds to do, and all others wait for them at the barrier.
-// Fixes: nothing; no thread needs what another one computes, so nobody would have to wait.
+// barrier_every_step: four steps with a barrier after each; in every step a different quarter of the warps has work.
+// Idea: warps need not be equally fast. Here the difference is large: in step s only the warps with warp % 4 == s have
+//   ROUNDS rounds to do, and all others wait for them at the barrier.
+// Fixes: nothing; no thread needs another thread's result, so no barrier is needed.
 // Limit: waiting. A block takes the time of its slowest warp in every step: four turns, one after the other.
 // Conditions: any n; integers, which wrap on overflow.
 // Lecture: CS121, "Synchronization": threads arriving earlier at the barrier wait for later threads.

@@ -1,5 +1,5 @@
 // barrier_none: the same four steps without a barrier; a warp without work goes on to the next step.
-// Idea: nobody waits for anybody. While one warp works, the scheduler has the others to choose from.
+// Idea: no warp waits for another. While one warp works, the scheduler has the others to choose from.
 // Fixes: the waiting. All warps do their work at the same time: one turn instead of four.
 // Limit: arithmetic.
 // Conditions: any n; integers, which wrap on overflow.
@@ -15,7 +15,7 @@ extern "C" __global__ void barrier_none(const T *in, T *out, unsigned int n)
 #pragma unroll 1
             for (unsigned int round = 0; round < ROUNDS; ++round)
                 value = value * 1664525 + 1013904223;
-        // no barrier: no thread needs what another one computes
+        // no barrier: no thread needs another thread's result
     }
 
     if (i < n) out[i] = value;

@@ -1,5 +1,5 @@
 // constant_words: every thread adds ROUNDS numbers of a table in constant memory, WORDS different ones per request.
-// Idea: constant memory gives one word at a time to all lanes that want it. Here the lanes of a warp want WORDS
+// Idea: constant memory delivers one word at a time, to all lanes that read it. Here the lanes of a warp read WORDS
 //   different words.
 // Fixes: nothing; WORDS = 1 gives all lanes the same word.
 // Limit: passes. A request is served once for each different word in it, up to 32 times; shared memory would serve

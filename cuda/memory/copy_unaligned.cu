@@ -2,9 +2,9 @@
 // Idea: loads of 16 bytes must start at a multiple of 16 bytes; bytes in flight need not. Each thread asks for 16
 //   numbers of 4 bytes, a block's width apart, before it stores the first.
 // Fixes: the vectorized copy's condition on the start, and the plain copy's single number in flight per thread.
-// Limit: the memory itself. There are four times as many loads and stores, and time enough for them.
+// Limit: memory bandwidth. There are four times as many loads and stores, but they fit into the time.
 // Conditions: any n and any start; in has n + OFFSET numbers.
-// Lecture: none: after CS121, "Memory coalescing", brought to the memory's speed.
+// Lecture: none: after CS121, "Memory coalescing", at memory speed.
 constexpr unsigned int EACH = 64 / sizeof(T);  // numbers of a thread
 
 extern "C" __global__ void copy_unaligned(const T *in, T *out, unsigned int n)

@@ -1,11 +1,11 @@
 // divergence_warps: WAYS branches, chosen by the number of the warp.
 // Idea: the same branches and the same work, but all threads of a warp take the same branch.
 // Fixes: divergence. Different warps do different things without any loss: a warp runs one branch, in one pass.
-// Limit: arithmetic. Work can be given out like this only when the threads of a warp belong together.
+// Limit: arithmetic. Work can be assigned like this only if all threads of a warp have work of the same kind.
 // Conditions: any n; WAYS from 1 to 32; integers, which wrap on overflow.
 // Lecture: CS121, "Thread warps": "Different warps can do different things without performance loss".
 
-// the work of one branch; no two branches have the same constants, so they cannot be joined
+// the work of one branch; no two branches have the same constants, so the compiler cannot join them
 template <unsigned int way> __device__ unsigned int work(unsigned int value)
 {
 #pragma unroll 1

@@ -1,7 +1,7 @@
 // latency_global: one thread follows a chain of ROUNDS numbers through global memory.
-// Idea: where the next number lies is known only when this one has come, so that nothing can be done meanwhile: the
-//   time is ROUNDS times the latency of global memory.
-// Fixes: nothing; this is what a single thread sees of a memory.
+// Idea: the address of the next number is known only when this number has arrived, so the thread cannot do anything
+//   meanwhile: the time is ROUNDS times the latency of global memory.
+// Fixes: nothing; a single thread waits for the full latency of every read.
 // Limit: latency. The memory could serve thousands of such threads at the same time.
 // Conditions: any n; the chain jumps through all n numbers. One thread works; integers.
 // Lecture: CS121, "GPU memory organization": latency of 400-800 cycles; "Global memory latency".

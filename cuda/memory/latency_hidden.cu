@@ -1,8 +1,8 @@
 // latency_hidden: n threads follow a chain of ROUNDS numbers each through global memory.
 // Idea: while one warp waits for its number, the scheduler runs another one. Each thread waits as long as ever, but
 //   together they keep the memory busy.
-// Fixes: the waiting. With enough threads there is always one that can go on.
-// Limit: bandwidth: each step fetches a sector of 32 bytes for the 4 that it needs.
+// Fixes: the waiting. With enough warps one of them is always ready.
+// Limit: bandwidth: each step fetches a sector of 32 bytes for the 4 bytes that it needs.
 // Conditions: any n; the chains jump through all n numbers, 64 steps each; the single threads of the other rungs follow
 //   1,024. Integers.
 // Lecture: CS121, "Global memory latency": total throughput high, even though each thread has high latency.

@@ -2,9 +2,9 @@
 // Idea: the same loop with the two indices exchanged. In each of 32 iterations the warp reads one column: 32 numbers, a
 //   whole row apart.
 // Fixes: nothing; it shows what coalescing is worth.
-// Limit: uncoalesced reads. Each request touches 32 sectors instead of 4, and the L1 cache looks them up one after the
-//   other. That the seven neighbours of each number come along, and are used in the next iterations, does not help.
-// Conditions: any n; in holds a matrix for each warp, one behind the other. Thread i writes the sum of its row.
+// Limit: uncoalesced reads. Each request touches 32 lines, and the L1 cache looks them up one after the other. The next
+//   seven iterations use the rest of each sector: that saves memory traffic, but no look-up.
+// Conditions: any n; in holds a matrix for each warp, one after the other. Thread i writes the sum of its row.
 // Lecture: CS121, "Coalescing example", by column.
 extern "C" __global__ void matrix_by_column(const T *in, T *out, unsigned int n)
 {

@@ -1,8 +1,8 @@
 // matrix_padded: each warp reads its matrix row by row into a padded tile, and column by column from there.
 // Idea: one unused column makes a row of the tile 33 words long, so the numbers of a column lie in different banks.
 // Fixes: the bank conflicts. Lane l reads word 33 * l + c, which lies in bank (l + c) % 32: one pass.
-// Limit: the memory itself, nearly: every number goes to shared memory and back before it is added.
-// Conditions: any n; in holds a matrix for each warp, one behind the other. Block size 32 to 256: the tiles have 33
+// Limit: nearly memory bandwidth: every number is stored to shared memory and read back before it is added.
+// Conditions: any n; in holds a matrix for each warp, one after the other. Block size 32 to 256: the tiles have 33
 //   numbers per thread.
 // Lecture: CS121, "Improving coalescing" and "Bank conflicts".
 extern "C" __global__ void matrix_padded(const T *in, T *out, unsigned int n)

@@ -2,10 +2,10 @@
 // Idea: any atomic can be built from compare-and-swap: compute the new value from the value believed to be there, and
 //   swap it in only if it is still there. If it is not, try again with the value found.
 // Fixes: the sum on the host, on GPUs that have no atomicAdd for the type (double before Pascal).
-// Limit: when many threads meet at one address only one of them wins per round, and the others try again. This is
-//   why it is used once per block here and not once per element.
+// Limit: of many threads at one address only one succeeds per round, and the others try again. So it is used once per
+//   block here, not once per element.
 // Conditions: any n and any grid size; power-of-two block size; 32- and 64-bit types.
-// Lecture: Crovella 2020, "atomicAdd implementation".
+// Lecture: Crovella 2020, "atomicAdd implementation", which first reads the old value; here the first guess is 0.
 template <unsigned int bytes> struct Unsigned { using Type = unsigned int; };
 template <> struct Unsigned<8> { using Type = unsigned long long; };
 

@@ -2,8 +2,8 @@
 // Idea: BLOCK_SIZE is a constant, so each "if (BLOCK_SIZE >= ...)" is decided by the compiler and no loop is left.
 //   The slides do it with a C++ template and a switch over the block sizes.
 // Fixes: the counting, comparing and branching of the loop.
-// Limit: each thread still adds only two elements before the tree. A large array needs many short-lived blocks,
-//   and the tree and the barriers are paid in all of them.
+// Limit: each thread still adds only two elements before the tree. A large array needs many short-lived blocks, and
+//   each of them pays for the tree and the barriers.
 // Conditions: the block size is a power of two from 32 to 1024; two elements per thread.
 // Lecture: none as it stands. It is #6 of Harris (reduce_complete_volatile) and of Heidelberg 07
 //   (reduce_complete_guarded) with __syncwarp in the last warp, which makes it right on every GPU.

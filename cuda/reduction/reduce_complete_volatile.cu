@@ -2,11 +2,11 @@
 // Idea: BLOCK_SIZE is a constant, so each "if (BLOCK_SIZE >= ...)" is decided by the compiler and no loop is left.
 //   The slides do it with a C++ template and a switch over the block sizes.
 // Fixes: the counting, comparing and branching of the loop.
-// Limit: it leans on lockstep, as #5 does. And each thread still adds only two elements before the tree: a large array
-//   needs many short-lived blocks, and the tree and the barriers are paid in all of them.
+// Limit: it relies on lockstep, as #5 does. And each thread still adds only two elements before the tree: a large array
+//   needs many short-lived blocks, and each of them pays for the tree and the barriers.
 // Conditions: warps in lockstep (Pascal and before); the block size is a power of two; two elements per thread.
-// Lecture: Harris #6; Crovella 2020, "Reduction #6: completely unrolled". Here the array has at least 64 words: on the
-//   slides its last lanes read past the end of a smaller block's, and nobody uses what they add.
+// Lecture: Harris #6; Crovella 2020, "Reduction #6: completely unrolled". Ours: the checks against n, the step for
+//   1,024 threads, and at least 64 words: on the slides the last lanes of a small block read past its array.
 __device__ void warp_reduce(volatile T *partial, unsigned int tid)
 {
     if (BLOCK_SIZE >= 64) partial[tid] += partial[tid + 32];

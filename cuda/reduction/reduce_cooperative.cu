@@ -2,7 +2,7 @@
 // Idea: the groups of threads have names. A tile of 32 threads reduces with cg::reduce, and grid.sync() is the barrier
 //   across all blocks that the lectures lack, so block 0 can add the block sums in the same launch.
 // Fixes: the atomic at the end. Nothing needs to be set to zero, and the order of the additions is fixed.
-// Limit: all blocks must be on the GPU at once, and grid.sync() lets every block wait for the slowest one.
+// Limit: all blocks must be resident at once, and at grid.sync() every block waits for the slowest one.
 // Conditions: a cooperative launch; the grid is at most what fits the GPU at one time; the block size is a multiple of
 //   32. Any n.
 // Lecture: Heidelberg 07, "Escape the new feature": cooperative thread groups; Crovella 2020, "Global Synchronization".

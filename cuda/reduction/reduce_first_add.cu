@@ -3,7 +3,7 @@
 //   memory.
 // Fixes: the idle threads. Every thread now adds at least once, and two loads are in flight instead of one.
 // Limit: instruction overhead. Address arithmetic, the loop and its barriers cost more than the additions.
-// Conditions: the block size is a power of two; the grid covers two elements per thread.
+// Conditions: the block size is a power of two; the grid covers two elements per thread. The checks against n are ours.
 // Lecture: Harris #4; Crovella 2020, "Reduction #4"; Heidelberg 07, "Reduction #4: first add during load".
 extern "C" __global__ void reduce_first_add(const T *in, T *out, unsigned int n)
 {

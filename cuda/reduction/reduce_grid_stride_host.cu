@@ -1,12 +1,12 @@
 // reduce_grid_stride_host: grid-stride loop, one partial sum per block, the rest on the host.
 // Idea: a loop with a step as wide as the grid handles any n with any grid; the number of blocks is chosen to fit the
 //   GPU. The block is reduced with the plain loop of #3.
-// Fixes: the code had grown complicated. Here it needs no unrolling, no pairs and no template: each thread adds many
-//   elements first, so that the tree hardly counts.
-// Limit: without pairs a thread has one load on its way, not two, and a long array takes half as long again as in #7.
-//   The block sums travel to the host, which adds them; the copy costs more than the kernel when n is small.
+// Fixes: complicated code. Here it needs no unrolling, no pairs and no template: each thread adds many elements first,
+//   so the tree hardly counts.
+// Limit: without pairs a thread has one load in flight, not two, and a long array takes half as long again as in #7.
+//   The host copies the block sums and adds them; the copy costs more than the kernel when n is small.
 // Conditions: any n and any grid size; the block size is a power of two.
-// Lecture: Crovella 2020, "Reduce version 8".
+// Lecture: Crovella 2020, "Reduce version 8": floats, and a barrier at the head of the loop, which saves one.
 extern "C" __global__ void reduce_grid_stride_host(const T *in, T *out, unsigned int n)
 {
     __shared__ T partial[BLOCK_SIZE];

@@ -1,10 +1,10 @@
 // reduce_interleaved: interleaved addressing with a divergent branch.
 // Idea: a tree in shared memory. First every second thread adds its neighbour's value to its own, then every fourth
 //   thread adds the value two places on, and so on: log2(block size) steps instead of one step per element.
-// Fixes: the sum of one element after the other, in a loop or with an atomic each: here all blocks add at once.
+// Fixes: the sum of one element after the other, in a loop or by atomics: here all blocks add at once.
 // Limit: the working threads are spread over all warps. Up to stride 16 every warp works, with fewer and fewer active
 //   lanes (divergence), and the % operator is slow.
-// Conditions: the block size is a power of two. One partial sum per block is left to be combined.
+// Conditions: the block size is a power of two. One partial sum per block is left. The check against n is ours.
 // Lecture: Harris #1; Crovella 2020, "Reduction #1"; Heidelberg 07, "Reduction #1: interleaved addressing".
 extern "C" __global__ void reduce_interleaved(const T *in, T *out, unsigned int n)
 {

@@ -1,12 +1,12 @@
 // reduce_multiple_volatile: multiple adds per thread, as on Harris's slide, with volatile.
 // Idea: algorithm cascading. A fixed number of blocks walks over the array: each thread first adds many elements on
 //   its own, then the block reduces its sums once. A step as wide as the grid keeps the loads coalesced.
-// Fixes: the tree and its barriers are paid once per block, and the number of blocks no longer grows with n.
-// Limit: it leans on lockstep, as #5 and #6 do. With a large enough grid it is reading memory that takes the time.
-//   The block sums still need a second launch.
+// Fixes: a tree and its barriers for every two elements of a thread, and a number of blocks that grows with n.
+// Limit: it relies on lockstep, as #5 and #6 do. If the grid is large enough, reading memory takes the time. The block
+//   sums still need a second launch.
 // Conditions: warps in lockstep (Pascal and before); any grid size; the block size is a power of two.
-// Lecture: Harris #7; Crovella 2020, "Reduction #7: multiple adds / thread" and "Final optimized kernel". Ours is the
-//   check of the second read: on the slides that goes out of bounds unless n is a multiple of twice the block size.
+// Lecture: Harris #7; Crovella 2020, "Reduction #7: multiple adds / thread" and "Final optimized kernel". Ours are the
+//   step for 1,024 threads and the check of the second read: n need not be a multiple of twice the block size.
 __device__ void warp_reduce(volatile T *partial, unsigned int tid)
 {
     if (BLOCK_SIZE >= 64) partial[tid] += partial[tid + 32];

@@ -1,5 +1,5 @@
 // reduce_scalar: *out = sum(in[0..n)), one number after the other, on one thread of the CPU.
-// Idea: the loop that anybody would write. Each addition needs the sum that the one before left.
+// Idea: the obvious loop. Each addition needs the sum of the one before.
 // Fixes: nothing yet. It is the program that the GPU has to beat: n - 1 additions in n - 1 steps.
 // Limit: one thread. It waits for its own last addition, and for the memory of the CPU.
 // Conditions: n >= 1. This file is compiled by the machine's C++ compiler for the CPU, where __global__ means nothing;

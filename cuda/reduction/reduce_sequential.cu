@@ -3,7 +3,7 @@
 //   of a block away, and so on.
 // Fixes: the bank conflicts. Neighbouring threads use neighbouring words, which lie in different banks.
 // Limit: idle threads. Half of the threads only load one element and never add.
-// Conditions: the block size is a power of two. One partial sum per block is left to be combined.
+// Conditions: the block size is a power of two. One partial sum per block is left. The check against n is ours.
 // Lecture: Harris #3; Crovella 2020, "Reduction #3"; Heidelberg 07, "Reduction #3: sequential addressing".
 extern "C" __global__ void reduce_sequential(const T *in, T *out, unsigned int n)
 {

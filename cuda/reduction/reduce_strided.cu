@@ -1,9 +1,9 @@
 // reduce_strided: interleaved addressing, strided index and non-divergent branch.
 // Idea: the same additions, done by consecutive threads: thread tid works on element 2 * stride * tid.
 // Fixes: the divergent branch and the % operator. Whole warps work or are done; only the last five steps diverge.
-// Limit: shared memory bank conflicts. At stride s the threads of a warp are 2s words apart, so they meet in a few
-//   of the 32 banks and are served one after the other.
-// Conditions: the block size is a power of two. One partial sum per block is left to be combined.
+// Limit: shared memory bank conflicts. At stride s the threads of a warp are 2s words apart, so their words lie in a
+//   few of the 32 banks and are served one after the other.
+// Conditions: the block size is a power of two. One partial sum per block is left. The check against n is ours.
 // Lecture: Harris #2; Crovella 2020, "Reduction #2"; Heidelberg 07, "Reduction #2: interleaved, non-divergent".
 extern "C" __global__ void reduce_strided(const T *in, T *out, unsigned int n)
 {

@@ -1,13 +1,13 @@
 // reduce_unaligned: the sum of n numbers from in[OFFSET] on: any start, any n, and still 16 bytes at a time.
 // Idea: a slice may begin anywhere, a load of 16 bytes may not. The few numbers before the first line of 128 bytes, and
-//   those after the last 16 bytes, are added one by one, one per thread; everything between is read as before. To begin
+//   those after the last 16 bytes, are added one by one, one per thread; everything between is read as before. Starting
 //   at the next multiple of 16 bytes would be right too, but each load of a warp would touch one line more.
 // Fixes: the vectorized sum's condition that the array start at a multiple of 16 bytes.
-// Limit: the memory itself at large n. At small n the launch and two trips to memory.
-// Conditions: any start, any n and any grid size; the block size is a multiple of 32. in has OFFSET + n numbers. The
-//   slots are zero before the first launch; the last block makes them zero again.
-// Lecture: none. It is the rung that takes what the library takes.
-constexpr unsigned int LINE = 128;  // bytes that a warp reads with its first load, and the caches keep together
+// Limit: memory bandwidth at large n; at small n, the launch and two memory latencies.
+// Conditions: any start and any n; any grid that is resident at once (a larger one relies on the order in which blocks
+//   start); the block size is a multiple of 32. in has OFFSET + n numbers. The slots start and end as zeros.
+// Lecture: none. It accepts every array that the library accepts.
+constexpr unsigned int LINE = 128;  // bytes of a line of the caches
 constexpr unsigned int PER_VECTOR = 16 / sizeof(T), SLOTS = sizeof(T) / 4;  // slots per block: 4 bytes in each
 struct alignas(16) Vector { T element[PER_VECTOR]; };
 union Words { T value; unsigned int word[SLOTS]; };
@@ -52,7 +52,7 @@ extern "C" __global__ void reduce_unaligned(const T *in, T *out, unsigned int n,
     unsigned int tid = threadIdx.x, count = (n - head) / PER_VECTOR, tail = (n - head) % PER_VECTOR;
     unsigned int i = blockIdx.x * (4 * BLOCK_SIZE) + tid;
 
-    // each thread adds one element of either ragged end, then four vectors at a time, zeros beyond the border
+    // each thread adds one element of either end, then four vectors at a time, zeros past the end
     T sum = (i < head) ? first[i] : T(0);
     if (i < tail) sum += first[n - 1 - i];
     for (; i < count; i += 4 * BLOCK_SIZE * gridDim.x) {

@@ -1,10 +1,10 @@
 // reduce_unroll_guarded: unroll the last warp, as on Heidelberg's slide: an if for every step, and no volatile.
 // Idea: from stride 32 on only one warp works. The slide trusts that its threads run in lockstep, so the last six steps
-//   need no loop and no barrier; an if lets only those threads add that the tree still needs.
+//   need no loop and no barrier; an if selects the threads that the tree still needs.
 // Fixes: useless work. Without unrolling, all warps run every step of the loop and wait at every barrier.
 // Limit: it is right only if every step ends before the next one begins. No thread waits for another, and without
-//   volatile or __syncwarp the compiler may load a step's numbers before the step before has stored its own: for a GPU
-//   of today it does, and the answer is wrong.
+//   volatile or __syncwarp the compiler may load the numbers of a step before the step before has stored its own: for a
+//   current GPU it does, and the answer is wrong.
 // Conditions: warps in lockstep, and loads and stores in the order of the text; the block size is a power of two; two
 //   elements per thread.
 // Lecture: Heidelberg 07, "Reduction #5: unrolling the last warp", as printed. The slide says "no need for if", and has

@@ -2,11 +2,11 @@
 // Idea: from stride 32 on only one warp works. The slides say that the threads of a warp run in lockstep, so the last
 //   six steps need no loop, no if and no barrier.
 // Fixes: useless work. Without unrolling, all warps run every step of the loop and wait at every barrier.
-// Limit: it leans on lockstep. Since Volta the threads of a warp may run apart, and volatile only makes each step go
-//   through memory: it makes no thread wait. The answer is right only as long as the warp happens to stay together.
+// Limit: it relies on lockstep. Since Volta the threads of a warp may run apart, and volatile only makes each step go
+//   through memory: it makes no thread wait. The answer is right only while the warp happens to stay together.
 // Conditions: warps in lockstep (Pascal and before); power-of-two block size; two elements per thread.
-// Lecture: Harris #5; Crovella 2020, "Reduction #5". Heidelberg 07 has an if in every step, and no volatile:
-//   reduce_unroll_guarded.
+// Lecture: Harris #5; Crovella 2020, "Reduction #5"; the checks against n and the zeros below a block size of 64 are
+//   ours. Heidelberg 07 has an if in every step, and no volatile: reduce_unroll_guarded.
 __device__ void warp_reduce(volatile T *partial, unsigned int tid)
 {
     partial[tid] += partial[tid + 32];

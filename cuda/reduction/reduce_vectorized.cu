@@ -1,12 +1,12 @@
 // reduce_vectorized: 16-byte loads, four in flight per thread, block sums handed over in slots.
-// Idea: memory is fast only while enough bytes are on their way. Each thread asks for four pieces of 16 bytes before it
+// Idea: memory is fast only while enough bytes are in flight. Each thread requests four pieces of 16 bytes before it
 //   uses the first. Then each block hands its sum to the last block in an 8-byte slot that holds 4 bytes of the sum and
 //   a flag: both arrive at once, so the last block only has to watch the slots.
 // Fixes: one load in flight per thread, and the fence and the ticket of the last block, which cost a microsecond.
-// Limit: the memory itself at large n. At small n the launch and two trips to memory.
-// Conditions: any n and any grid size; in starts at a multiple of 16 bytes; the block size is a multiple of 32. The
-//   slots are zero before the first launch; the last block makes them zero again.
-// Lecture: none. It is the rung that has to beat the library.
+// Limit: memory bandwidth at large n; at small n, the launch and two memory latencies.
+// Conditions: any n; any grid that is resident at once (a larger one relies on the order in which blocks start); in
+//   starts at a multiple of 16 bytes; the block size is a multiple of 32. The slots start and end as zeros.
+// Lecture: none. This rung competes with the library.
 constexpr unsigned int PER_VECTOR = 16 / sizeof(T), SLOTS = sizeof(T) / 4;  // slots per block: 4 bytes in each
 struct alignas(16) Vector { T element[PER_VECTOR]; };
 union Words { T value; unsigned int word[SLOTS]; };
@@ -49,7 +49,7 @@ extern "C" __global__ void reduce_vectorized(const T *in, T *out, unsigned int n
     unsigned int tid = threadIdx.x, count = n / PER_VECTOR;
     unsigned int i = blockIdx.x * (4 * BLOCK_SIZE) + tid;
 
-    // each thread adds one element of the ragged end, then four vectors at a time, zeros beyond the border
+    // each thread adds one element of the tail, then four vectors at a time, zeros past the end
     T sum = (i < n % PER_VECTOR) ? in[n - 1 - i] : T(0);
     for (; i < count; i += 4 * BLOCK_SIZE * gridDim.x) {
         Vector a = vectors[i], b{}, c{}, d{};

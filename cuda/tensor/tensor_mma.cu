@@ -1,20 +1,20 @@
 // tensor_mma: tiles in shared memory, read matrix by matrix for the tensor cores.
-// Idea: what the float kernels learnt. A block copies tiles asynchronously, three phases deep; ldmatrix reads 8 x 8
-//   elements for a warp at once, in the order that the tensor cores want (transposed, for N); and a warp keeps 64 x 32
-//   sums, so that 6 reads feed 16 products. Columns of the tiles are swapped by row: no two reads meet in a bank.
+// Idea: the lessons of the float kernels. A block copies tiles asynchronously, three phases deep; ldmatrix reads 8 x 8
+//   elements for a warp at once, in the order of the tensor cores (transposed, for N); and a warp keeps 64 x 32 sums,
+//   so 6 reads feed 16 products. The columns of the tiles are swizzled by row: no reads conflict in a bank.
 // Fixes: operands from global memory, fetched anew for each product.
-// Limit: the warps themselves, which must ask for each 16 x 8 product and hold its operands in registers.
+// Limit: the warps themselves, which must issue each 16 x 8 product and hold its operands in registers.
 // Conditions: the width is a multiple of 128; blocks of 256 threads; compute capability 8.0 or later. T is the 16 bits
 //   of a bfloat16; sums are float.
-// Lecture: after CS121; the tile, taken to the tensor cores.
+// Lecture: after CS121: tiling, for the tensor cores.
 constexpr int ROWS = 128, COLUMNS = 128;  // of P, for each block
-constexpr int DEPTH = 32, STAGES = 3;  // of a phase, and on their way
-constexpr int BAND = 8;  // rows of blocks that run side by side, so that they meet in the L2
+constexpr int DEPTH = 32, STAGES = 3;  // of a phase; in flight
+constexpr int BAND = 8;  // rows of blocks that run side by side, so they share the L2
 struct Stage { T M[ROWS][DEPTH], N[DEPTH][COLUMNS]; };  // eight elements, a chunk, are moved and read together
 
 static __device__ unsigned int address(const void *shared) { return (unsigned int)__cvta_generic_to_shared(shared); }
 
-// chunk c of row r of a stage, where it lies
+// the place of chunk c of row r of a stage
 static __device__ T *chunk_M(Stage &stage, int r, int c) { return &stage.M[r][8 * (c ^ r / 2 % 4)]; }
 static __device__ T *chunk_N(Stage &stage, int r, int c) { return &stage.N[r][8 * (c ^ r % 8)]; }
 
@@ -49,7 +49,7 @@ tensor_mma(const T *M, const T *N, float *P, int width)
     for (int phase = 0; phase < STAGES - 1; ++phase) fetch(phase);
     for (int phase = 0; phase < width / DEPTH; ++phase) {
         asm volatile("cp.async.wait_group %0;" :: "n"(STAGES - 2) : "memory");
-        __syncthreads();  // this phase is here, and the one before no longer needed
+        __syncthreads();  // this phase has arrived, and the one before is free
         fetch(phase + STAGES - 1);
         Stage &now = stages[phase % STAGES];
         #pragma unroll

@@ -1,17 +1,17 @@
-// tensor_persistent: a block stays, and fetches for its next piece while it stores the sums of this one.
-// Idea: as many blocks as multiprocessors, each with a piece after the other. The fetching thread does not wait for the
-//   stores: it goes on to the next piece, so that the stages are full when its multiplication begins.
-// Fixes: starting anew for each piece, with an empty pipeline.
-// Limit: the tensor cores, and above them the power: at width 8192 the clock sinks from 1,980 to about 1,550 MHz.
-// Conditions: the width is a multiple of 256; 256 threads that multiply and 128 beside, one of whom fetches; compute
-//   capability 9.0 and no other. T is the 16 bits of a bfloat16; sums are float. M and N come as maps for the copy
-//   engine: boxes of 64 x 128 and 64 x 64.
-// Lecture: after CS121. The units are Hopper's.
+// tensor_persistent: a block takes piece after piece, and fetches the next one while it stores its sums.
+// Idea: as many blocks as multiprocessors, each with one piece after the other. The fetching thread does not wait for
+//   the stores: it goes on to the next piece, so the stages are full when its multiplication begins.
+// Fixes: an empty pipeline at the start of each piece.
+// Limit: the tensor cores, and then the power: at width 8192 the clock drops from 1,980 to about 1,550 MHz.
+// Conditions: the width is a multiple of 256; 256 threads multiply, and one of 128 more fetches; compute capability 9.0
+//   only. T is the 16 bits of a bfloat16; sums are float. M and N come as tensor maps for the copy engine: boxes of 64
+//   x 128 and 64 x 64.
+// Lecture: after CS121, with Hopper's units.
 typedef unsigned long long u64;
 constexpr int ROWS = 128, COLUMNS = 256;  // of P, for each block
-constexpr int DEPTH = 64, STAGES = 4;  // of a phase, and on their way or in use
-constexpr int BAND = 16;  // rows of blocks that run side by side, so that they meet in the L2
-struct alignas(64) TensorMap { u64 words[16]; };  // what the copy engine knows of a matrix: the host fills it in
+constexpr int DEPTH = 64, STAGES = 4;  // of a phase; in flight or in use
+constexpr int BAND = 16;  // rows of blocks that run side by side, so they share the L2
+struct alignas(64) TensorMap { u64 words[16]; };  // describes a matrix to the copy engine; the host fills it in
 struct Stage { T M[ROWS][DEPTH], N[COLUMNS / 64][DEPTH][64]; };
 struct alignas(1024) Shared { Stage stages[STAGES]; u64 full[STAGES], empty[STAGES]; };
 
@@ -31,7 +31,7 @@ static __device__ void copy(void *to, const TensorMap &map, u64 *barrier, int x,
                  :: "r"(address(to)), "l"(&map), "r"(address(barrier)), "r"(x), "r"(y) : "memory");
 }
 
-// how the tensor cores find a matrix in shared memory: groups of 8 rows of 128 bytes, swizzled as the copy left them
+// describes a matrix in shared memory to the tensor cores: groups of 8 rows of 128 bytes, swizzled by the copy
 static __device__ u64 matrix(const void *shared, int next_columns)
 {
     return u64(address(shared) >> 4) | u64(next_columns >> 4) << 16 | u64(1024 >> 4) << 32 | 1ull << 62;

@@ -1,19 +1,19 @@
 // tensor_small_pieces: pieces of P so small that all multiprocessors have one, and as many stages as fit.
-// Idea: pieces of 64 rows for each warpgroup and of 128 columns, or of 64 where even those are too few. With all the
-//   shared memory for stages, most of a small piece's operands are asked for before the first has arrived.
+// Idea: pieces of 64 rows for each warpgroup and of 128 columns, or of 64 if even those are too few. With all the
+//   shared memory for stages, most of a small piece's operands are requested before the first has arrived.
 // Fixes: idle multiprocessors at small widths. At 1,024 the rung before has 32 pieces for 132 of them.
-// Limit: the way from memory to the first product at small widths; above 2,048 the L2, which a piece of 128 x 256 asks
-//   for half as much per product.
-// Conditions: the width is a multiple of 256; 128 or 256 threads that multiply and a warp beside, one of whom fetches;
-//   compute capability 9.0 and no other. T is the 16 bits of a bfloat16; sums are float. M and N come as maps for the
+// Limit: the latency before the first product at small widths; above 2,048 the L2, from which a piece of 128 x 256
+//   reads half as much per product.
+// Conditions: the width is a multiple of 256; 128 or 256 threads multiply, and one thread of another warp fetches;
+//   compute capability 9.0 only. T is the 16 bits of a bfloat16; sums are float. M and N come as tensor maps for the
 //   copy engine: boxes of 64 x ROWS and 64 x 64.
-// Lecture: after CS121. The units are Hopper's.
+// Lecture: after CS121, with Hopper's units.
 typedef unsigned long long u64;
 constexpr int GROUPS = BLOCK_SIZE / 128, ROWS = 64 * GROUPS;  // of P, for each block; and COLUMNS, 64 or 128
-constexpr int DEPTH = 64, STAGES = 1536 / (ROWS + COLUMNS);  // of a phase, and on their way or in use: 192 KB
-struct alignas(64) TensorMap { u64 words[16]; };  // what the copy engine knows of a matrix: the host fills it in
+constexpr int DEPTH = 64, STAGES = 1536 / (ROWS + COLUMNS);  // of a phase; in flight or in use: 192 KB
+struct alignas(64) TensorMap { u64 words[16]; };  // describes a matrix to the copy engine; the host fills it in
 struct Stage { T M[ROWS][DEPTH], N[COLUMNS / 64][DEPTH][64]; };
-struct Turned { float4 words[16][8]; };  // 16 x 32 sums of a warp, on their way out
+struct Turned { float4 words[16][8]; };  // 16 x 32 sums of a warp that are being stored
 struct alignas(1024) Shared { Stage stages[STAGES]; Turned turned[4 * GROUPS]; u64 full[STAGES], empty[STAGES]; };
 
 static __device__ unsigned int address(const void *shared) { return (unsigned int)__cvta_generic_to_shared(shared); }
@@ -32,13 +32,13 @@ static __device__ void copy(void *to, const TensorMap &map, u64 *barrier, int x,
                  :: "r"(address(to)), "l"(&map), "r"(address(barrier)), "r"(x), "r"(y) : "memory");
 }
 
-// how the tensor cores find a matrix in shared memory: groups of 8 rows of 128 bytes, swizzled as the copy left them
+// describes a matrix in shared memory to the tensor cores: groups of 8 rows of 128 bytes, swizzled by the copy
 static __device__ u64 matrix(const void *shared, int next_columns)
 {
     return u64(address(shared) >> 4) | u64(next_columns >> 4) << 16 | u64(1024 >> 4) << 32 | 1ull << 62;
 }
 
-// a thread's sums of a warpgroup's 64 x 64 or 64 x 128, as operands; the first product does not add to them but is them
+// a thread's sums of a warpgroup's 64 x 64 or 64 x 128, as operands; the first product overwrites them
 #define EIGHT(i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), \
                  "+f"(d[i + 6]), "+f"(d[i + 7])
 static __device__ void multiply(float (&d)[32], u64 m, u64 n, int add)
@@ -65,7 +65,7 @@ tensor_small_pieces(const __grid_constant__ TensorMap M, const __grid_constant__
 {
     extern __shared__ __align__(1024) unsigned char memory[];
     Shared &shared = *reinterpret_cast<Shared *>(memory);
-    int group = threadIdx.x / 128, tid = threadIdx.x % 128;  // the last one, of a single warp, fetches
+    int group = threadIdx.x / 128, tid = threadIdx.x % 128;  // the last group is a single warp, which fetches
     int across = width / COLUMNS, phases = width / DEPTH;
     int row = blockIdx.x / across * ROWS, col = blockIdx.x % across * COLUMNS;
     for (int s = 0; threadIdx.x == 0 && s < STAGES; ++s)

@@ -1,18 +1,18 @@
-// tensor_specialized: one warp only fetches, and two warpgroups only multiply.
-// Idea: divide the work by kind. The fetching thread waits until a stage is empty and asks for its copies; a warpgroup
-//   waits until it is full, multiplies, and says that it is empty, while the products of the next stage already run.
-//   Nobody waits for the whole block. The registers go to those who have the sums (setmaxnreg).
-// Fixes: the barrier of the block in every phase, at which the tensor cores ran dry.
-// Limit: the tensor cores, and above them the power: at width 8192 the clock sinks from 1,980 to about 1,550 MHz.
-// Conditions: the width is a multiple of 256; 256 threads that multiply and 128 beside, one of whom fetches; compute
-//   capability 9.0 and no other. T is the 16 bits of a bfloat16; sums are float. M and N come as maps for the copy
-//   engine: boxes of 64 x 128 and 64 x 64.
-// Lecture: after CS121. The units are Hopper's.
+// tensor_specialized: warp specialisation: one warp only fetches, and two warpgroups only multiply.
+// Idea: divide the work by kind. The fetching thread waits until a stage is empty and starts its copies; a warpgroup
+//   waits until the stage is full, multiplies, and marks it as empty, while the products of the next stage already run.
+//   No warp waits for the whole block. The registers go to the warps that hold sums (setmaxnreg).
+// Fixes: the barrier of the block in every phase, at which the tensor cores idled.
+// Limit: the tensor cores, and then the power: at width 8192 the clock drops from 1,980 to about 1,550 MHz.
+// Conditions: the width is a multiple of 256; 256 threads multiply, and one of 128 more fetches; compute capability 9.0
+//   only. T is the 16 bits of a bfloat16; sums are float. M and N come as tensor maps for the copy engine: boxes of 64
+//   x 128 and 64 x 64.
+// Lecture: after CS121, with Hopper's units.
 typedef unsigned long long u64;
 constexpr int ROWS = 128, COLUMNS = 256;  // of P, for each block
-constexpr int DEPTH = 64, STAGES = 4;  // of a phase, and on their way or in use
-constexpr int BAND = 16;  // rows of blocks that run side by side, so that they meet in the L2
-struct alignas(64) TensorMap { u64 words[16]; };  // what the copy engine knows of a matrix: the host fills it in
+constexpr int DEPTH = 64, STAGES = 4;  // of a phase; in flight or in use
+constexpr int BAND = 16;  // rows of blocks that run side by side, so they share the L2
+struct alignas(64) TensorMap { u64 words[16]; };  // describes a matrix to the copy engine; the host fills it in
 struct Stage { T M[ROWS][DEPTH], N[COLUMNS / 64][DEPTH][64]; };
 struct alignas(1024) Shared { Stage stages[STAGES]; u64 full[STAGES], empty[STAGES]; };
 
@@ -32,14 +32,14 @@ static __device__ void copy(void *to, const TensorMap &map, u64 *barrier, int x,
                  :: "r"(address(to)), "l"(&map), "r"(address(barrier)), "r"(x), "r"(y) : "memory");
 }
 
-// how the tensor cores find a matrix in shared memory: groups of 8 rows of 128 bytes, swizzled as the copy left them
+// describes a matrix in shared memory to the tensor cores: groups of 8 rows of 128 bytes, swizzled by the copy
 static __device__ u64 matrix(const void *shared, int next_columns)
 {
     return u64(address(shared) >> 4) | u64(next_columns >> 4) << 16 | u64(1024 >> 4) << 32 | 1ull << 62;
 }
 
-// the 128 sums of a thread, of 64 x 256 of a warpgroup, as operands. The first product does not add to them but is
-//   them: were they zeros of other instructions, the compiler would wait for every product before it starts the next
+// the 128 sums of a thread, of 64 x 256 of a warpgroup, as operands. The first product overwrites them:
+//   if other instructions set them to zero, the compiler would wait for each product before it starts the next
 #define EIGHT(i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), \
                  "+f"(d[i + 6]), "+f"(d[i + 7])
 #define ALL(i) EIGHT(i), EIGHT(i + 8), EIGHT(i + 16), EIGHT(i + 24), EIGHT(i + 32), EIGHT(i + 40), EIGHT(i + 48), \

@@ -1,17 +1,17 @@
 // tensor_wgmma: four warps multiply together, out of shared memory, and the hardware copies whole tiles.
-// Idea: ask once for much. One thread asks the copy engine (TMA) for a box of a matrix, by its coordinates; a barrier
-//   in shared memory counts the bytes that have come. Then a warpgroup of four warps asks for 64 x 256 x 16 products in
-//   one instruction that reads both operands from shared memory, and does not wait for the result.
-// Fixes: operands that pass through the warps' registers, and the instructions that take them there.
+// Idea: one request moves a whole tile. One thread asks the copy engine (TMA) for a box of a matrix, by its
+//   coordinates; a barrier in shared memory counts the bytes that arrive. Then a warpgroup of four warps issues 64 x
+//   256 x 16 products as one instruction that reads both operands from shared memory and does not wait for the result.
+// Fixes: operands that pass through the warps' registers, and the instructions that move them.
 // Limit: every phase ends with a barrier of the block, after which one thread asks for the next copy.
-// Conditions: the width is a multiple of 256; 256 threads a block; compute capability 9.0 and no other. T is the 16
-//   bits of a bfloat16; sums are float. M and N come as maps for the copy engine: boxes of 64 x 128 and 64 x 64.
-// Lecture: after CS121. The units are Hopper's.
+// Conditions: the width is a multiple of 256; 256 threads a block; compute capability 9.0 only. T is the 16 bits of a
+//   bfloat16; sums are float. M and N come as tensor maps for the copy engine: boxes of 64 x 128 and 64 x 64.
+// Lecture: after CS121, with Hopper's units.
 typedef unsigned long long u64;
 constexpr int ROWS = 128, COLUMNS = 256;  // of P, for each block
-constexpr int DEPTH = 64, STAGES = 4;  // of a phase, and on their way or in use
-constexpr int BAND = 16;  // rows of blocks that run side by side, so that they meet in the L2
-struct alignas(64) TensorMap { u64 words[16]; };  // what the copy engine knows of a matrix: the host fills it in
+constexpr int DEPTH = 64, STAGES = 4;  // of a phase; in flight or in use
+constexpr int BAND = 16;  // rows of blocks that run side by side, so they share the L2
+struct alignas(64) TensorMap { u64 words[16]; };  // describes a matrix to the copy engine; the host fills it in
 struct Stage { T M[ROWS][DEPTH], N[COLUMNS / 64][DEPTH][64]; };
 struct alignas(1024) Shared { Stage stages[STAGES]; u64 full[STAGES]; };
 
@@ -31,14 +31,14 @@ static __device__ void copy(void *to, const TensorMap &map, u64 *barrier, int x,
                  :: "r"(address(to)), "l"(&map), "r"(address(barrier)), "r"(x), "r"(y) : "memory");
 }
 
-// how the tensor cores find a matrix in shared memory: groups of 8 rows of 128 bytes, swizzled as the copy left them
+// describes a matrix in shared memory to the tensor cores: groups of 8 rows of 128 bytes, swizzled by the copy
 static __device__ u64 matrix(const void *shared, int next_columns)
 {
     return u64(address(shared) >> 4) | u64(next_columns >> 4) << 16 | u64(1024 >> 4) << 32 | 1ull << 62;
 }
 
-// the 128 sums of a thread, of 64 x 256 of a warpgroup, as operands. The first product does not add to them but is
-//   them: were they zeros of other instructions, the compiler would wait for every product before it starts the next
+// the 128 sums of a thread, of 64 x 256 of a warpgroup, as operands. The first product overwrites them:
+//   if other instructions set them to zero, the compiler would wait for each product before it starts the next
 #define EIGHT(i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), \
                  "+f"(d[i + 6]), "+f"(d[i + 7])
 #define ALL(i) EIGHT(i), EIGHT(i + 8), EIGHT(i + 16), EIGHT(i + 24), EIGHT(i + 32), EIGHT(i + 40), EIGHT(i + 48), \

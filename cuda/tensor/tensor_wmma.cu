@@ -1,11 +1,11 @@
-// tensor_wmma: a warp multiplies 16 x 16 matrices as one instruction.
+// tensor_wmma: a warp multiplies 16 x 16 matrices with one instruction.
 // Idea: the tensor cores multiply whole matrices. A warp loads 16 x 16 elements of M and of N, in an order that only
 //   the hardware knows, and one instruction adds their product to 16 x 16 sums in the registers of its 32 threads.
-// Fixes: an instruction for each multiply-add; here one stands for 4,096 of them.
+// Fixes: an instruction for each multiply-add: here one instruction does 4,096 of them.
 // Limit: the operands. Each comes from global memory for every product; the tensor cores wait nearly all of the time.
 // Conditions: the width is a multiple of 64; blocks of 256 threads; compute capability 8.0 or later. T is the 16 bits
 //   of a bfloat16; sums are float.
-// Lecture: after CS121, whose GPU had no such unit. The instructions are those that nvcuda::wmma stands for.
+// Lecture: after CS121, whose GPU had no such unit. The instructions are those of nvcuda::wmma.
 constexpr int ROWS = 64, COLUMNS = 32;  // of P, for each block of 4 x 2 warps
 
 extern "C" __global__ void __launch_bounds__(256)

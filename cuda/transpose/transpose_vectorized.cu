@@ -1,26 +1,26 @@
 // transpose_vectorized: out[column][row] = in[row][column], 16 bytes at a time, through a swizzled tile.
-// Idea: a thread loads a square, 16 bytes of as many rows as 16 bytes have numbers (4 x 4 of 4 bytes each). Its
-//   registers, read the other way round, are that square transposed, and go to shared memory as 16-byte pieces of
-//   columns. Piece p lies in row r of the tile at p XOR r / V: eight lanes meet all 32 banks, and nothing is padded.
+// Idea: a thread loads a square, 16 bytes from each of its rows (4 x 4 numbers of 4 bytes). Its registers, read the
+//   other way round, hold the transposed square, and go to shared memory as 16-byte pieces of columns. Piece p lies in
+//   row r of the tile at p XOR r / V: eight lanes use all 32 banks, and no padding is needed.
 // Fixes: one word per load and per store. All loads of a thread are in flight before the first is used, and rows are
-//   read and written 256 bytes at a time. Consecutive blocks write side by side, rather than read so, which suits the
-//   memory better.
-// Limit: the memory itself, which every byte crosses twice.
-// Conditions: any n; in and out start at a multiple of 16 bytes; at most 256 threads in a block, a power of two. Where
-//   the rows themselves do not (n is no multiple of 4, or 2 for 8-byte numbers), the numbers go one by one.
-// Lecture: none. It is the rung that has to reach the copy.
+//   read and written 256 bytes at a time. Consecutive blocks write adjacent memory instead of reading it, which suits
+//   the memory better.
+// Limit: memory bandwidth: every byte is read once and written once.
+// Conditions: any n; in and out start at a multiple of 16 bytes; at most 256 threads in a block, a power of two. If the
+//   rows do not start so (n is no multiple of 4, or 2 for 8-byte numbers), the numbers are moved one by one.
+// Lecture: none. This rung has to reach the copy.
 constexpr unsigned int V = 16 / sizeof(T), SIDE = 16 * V;  // numbers in a piece, and on a side of the tile
 struct alignas(16) Vector { T element[V]; };
 
 __shared__ Vector tile[SIDE][16];  // tile[column][...]: 16 pieces of the rows, swizzled
 
-// where a piece of the tile lies: row r, and the squares' row r / V exchanges the pieces
+// the place of a piece in row r of the tile: r / V, the row of squares, permutes the pieces
 __device__ Vector &piece(unsigned int r, unsigned int number)
 {
     return tile[r][number ^ (r / V)];
 }
 
-// rows that start anywhere: one number at a time, still neighbours by neighbours
+// rows with any start: one number at a time, still coalesced
 __device__ void transpose_words(const T *in, T *out, unsigned int n, unsigned int row0, unsigned int column0)
 {
     for (unsigned int i = threadIdx.x; i < SIDE * SIDE; i += BLOCK_SIZE) {
@@ -40,7 +40,7 @@ transpose_vectorized(const T *in, T *out, unsigned int n)
     unsigned int row0 = blockIdx.x * SIDE, column0 = blockIdx.y * SIDE;
     if (n % V != 0) return transpose_words(in, out, n, row0, column0);
 
-    // squares of V x V numbers: read rows, and store columns once all loads are on their way
+    // squares of V x V numbers: read rows, and store columns when all loads are in flight
     constexpr unsigned int EACH = 256 / BLOCK_SIZE;  // squares of a thread
     Vector read[EACH][V];
     for (unsigned int e = 0; e < EACH; e++) {

@@ -1,9 +1,9 @@
 // trapezoid_any_block: the sum in shared memory, also for block sizes that are not powers of two.
-// Idea: in each step of the tree a thread asks whether there is a value that far on. Near the end of a block of 100
+// Idea: in each step of the tree a thread checks if there is a value at that distance. Near the end of a block of 100
 //   threads there may be none.
-// Fixes: the block size, which had to be a power of two.
+// Fixes: the condition that the block size is a power of two.
 // Limit: partial warps. Threads are loaded by warps of 32: of 100 threads the fourth warp has 4, and its 28 other lanes
-//   do nothing in any instruction.
+//   are idle in every instruction.
 // Conditions: n >= 2 points; any block size. One sum per block is left to be combined.
 // Lecture: Cooper 2014, "Warps".
 static __device__ T f(T x)
@@ -24,7 +24,7 @@ extern "C" __global__ void trapezoid_any_block(T *out, T a, T b, unsigned int n)
     if (i == 0 || i == n - 1) f_val[tid] /= 2;
     __syncthreads();
 
-    // reduce in shared memory; nobody returns before the last barrier
+    // reduce in shared memory; no thread returns before the last barrier
     for (unsigned int jump = 1; jump < blockDim.x; jump *= 2) {
         if (tid % (2 * jump) == 0 && tid + jump < blockDim.x)
             f_val[tid] += f_val[tid + jump];

@@ -1,11 +1,11 @@
 // trapezoid_blocked_global: each block reduces its own points in global memory; the host adds the block sums.
 // Idea: stay within one block, and let all its threads wait for each other before each step of the tree.
-// Fixes: the wrong answer. No thread reads another block's values, and __syncthreads() makes sure that those
+// Fixes: the wrong answer. No thread reads the values of another block, and __syncthreads() makes sure that the values
 //   of its own block are written before they are read.
 // Limit: the function values lie in global memory, and every step of the tree reads and writes them there. The host
 //   copies all block sums and adds them one after the other.
 // Conditions: n >= 2 points; the block size is a power of two. One sum per block is left to be combined.
-// Lecture: Cooper 2014, "Blocks" and "Blocked Reduce".
+// Lecture: Cooper 2014, "Blocks" and "Blocked Reduce": two kernels, and a return before the barrier instead of our if.
 static __device__ T f(T x)
 {
     T g = 2. + x * (-1. + x * (0.5 - x * 0.2));  // Horner form
@@ -25,7 +25,7 @@ extern "C" __global__ void trapezoid_blocked_global(T *f_val, T *out, T a, T b, 
     }
     __syncthreads();
 
-    // reduce in global memory, within the block; nobody returns before the last barrier
+    // reduce in global memory, within the block; no thread returns before the last barrier
     for (unsigned int jump = 1; jump < blockDim.x; jump *= 2) {
         if (tid % (2 * jump) == 0 && i + jump < n)
             f_val[i] += f_val[i + jump];

@@ -1,12 +1,12 @@
 // trapezoid_one_launch: a grid stride, sums in registers, warp shuffles, block sums handed over to the last block.
-// Idea: as many blocks as the GPU holds at once, whose threads go through the points by strides of the whole grid and
-//   keep their sums in registers. The block sums reach the last block in 8-byte slots that hold 4 bytes of a sum and a
-//   flag: both arrive at once, so the last block only has to watch the slots. Sine and cosine of an angle are evaluated
+// Idea: as many blocks as are resident at once; their threads stride over the points by the width of the grid and keep
+//   their sums in registers. The block sums reach the last block in 8-byte slots that hold 4 bytes of a sum and a flag:
+//   both arrive at once, so the last block only has to watch the slots. Sine and cosine of an angle are evaluated
 //   together, and h is a factor of the sum.
-// Fixes: blocks that come and go for one point a thread, a barrier in every step of the tree, and the second launch.
-// Limit: double-precision arithmetic at large n: sine and cosine. At small n the launch.
-// Conditions: n >= 2 points; any grid size; the block size is a multiple of 32. The slots are zero before the first
-//   launch; the last block makes them zero again.
+// Fixes: short-lived blocks with one point per thread, a barrier in every step of the tree, and the second launch.
+// Limit: double-precision arithmetic at large n: sine and cosine. At small n, the launch.
+// Conditions: n >= 2 points; any grid that is resident at once (a larger one relies on the order in which blocks
+//   start); the block size is a multiple of 32. The slots start and end as zeros.
 // Lecture: none: after Cooper 2014, "Divergent Branch: count differently".
 constexpr unsigned int SLOTS = sizeof(T) / 4;  // slots per block: 4 bytes in each
 union Words { T value; unsigned int word[SLOTS]; };

@@ -2,10 +2,10 @@
 // Idea: the integral of f(x) = sin(g) + 2 cos(g) on [a, b] is the sum of n - 1 trapezoids of width h: every point
 //   counts h * f(x), the two ends count half.
 // Fixes: nothing yet. It is the scalar program that the GPU has to beat.
-// Limit: one thread. Each addition waits for the one before, and each sine and cosine for its turn.
+// Limit: one thread. Each addition waits for the one before, and the sines and cosines are evaluated one by one.
 // Conditions: n >= 2 points. This file is compiled by the machine's C++ compiler for the CPU, where __global__ and
 //   __device__ mean nothing; the time is that of the loop alone.
-// Lecture: Cooper 2014, "Scalar Trapezoid".
+// Lecture: Cooper 2014, "Scalar Trapezoid", whose N is the number of trapezoids; n is the number of points.
 static __device__ T f(T x)
 {
     T g = 2. + x * (-1. + x * (0.5 - x * 0.2));  // Horner form

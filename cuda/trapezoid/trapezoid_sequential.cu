@@ -1,9 +1,9 @@
 // trapezoid_sequential: sequential addressing in both kernels.
 // Idea: count differently. The first half of the block adds the values of the second half, then the first quarter those
 //   of the second quarter, and so on.
-// Fixes: the divergent branches. After each step whole warps have nothing left to do, instead of every second thread.
+// Fixes: most divergent branches: whole warps finish after each step, and only the last five steps still diverge.
 // Limit: one point per thread. Sine and cosine are evaluated once, and then most threads only wait; the second launch
-//   costs more time than it computes.
+//   takes longer than its arithmetic.
 // Conditions: n >= 2 points; the block size is a power of two. reduce_sums is launched until one block is left.
 // Lecture: Cooper 2014, "Divergent Branch: count differently".
 static __device__ T f(T x)
@@ -24,7 +24,7 @@ extern "C" __global__ void trapezoid_sequential(T *out, T a, T b, unsigned int n
     if (i == 0 || i == n - 1) f_val[tid] /= 2;
     __syncthreads();
 
-    // reduce in shared memory; nobody returns before the last barrier
+    // reduce in shared memory; no thread returns before the last barrier
     for (unsigned int jump = blockDim.x / 2; jump > 0; jump /= 2) {
         if (tid < jump)
             f_val[tid] += f_val[tid + jump];

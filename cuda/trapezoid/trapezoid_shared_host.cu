@@ -22,7 +22,7 @@ extern "C" __global__ void trapezoid_shared_host(T *out, T a, T b, unsigned int 
     if (i == 0 || i == n - 1) f_val[tid] /= 2;
     __syncthreads();
 
-    // reduce in shared memory; nobody returns before the last barrier
+    // reduce in shared memory; no thread returns before the last barrier
     for (unsigned int jump = 1; jump < blockDim.x; jump *= 2) {
         if (tid % (2 * jump) == 0)
             f_val[tid] += f_val[tid + jump];

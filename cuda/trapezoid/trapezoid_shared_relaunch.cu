@@ -1,11 +1,11 @@
-// trapezoid_shared_relaunch: as before, and a second kernel reduces the block sums until one is left.
+// trapezoid_shared_relaunch: a second kernel reduces the block sums until one is left.
 // Idea: all blocks have finished when a kernel ends, so the end of a kernel is the barrier for the whole grid. The
 //   block sums are an array again, and a second kernel reduces it by the same tree.
 // Fixes: the sequential sum on the host.
 // Limit: divergent branches. The working threads are spread over all warps: in the first five steps, jumps 1 to 16,
-//   every warp has work to do, with fewer and fewer active lanes.
+//   every warp works, with fewer and fewer active lanes.
 // Conditions: n >= 2 points; the block size is a power of two. reduce_sums is launched until one block is left.
-// Lecture: Cooper 2014, "Shared Memory" and "Synchronize".
+// Lecture: Cooper 2014, "Shared Memory" and "Synchronize", without the additional launch at its end.
 static __device__ T f(T x)
 {
     T g = 2. + x * (-1. + x * (0.5 - x * 0.2));  // Horner form
@@ -24,7 +24,7 @@ extern "C" __global__ void trapezoid_shared_relaunch(T *out, T a, T b, unsigned 
     if (i == 0 || i == n - 1) f_val[tid] /= 2;
     __syncthreads();
 
-    // reduce in shared memory; nobody returns before the last barrier
+    // reduce in shared memory; no thread returns before the last barrier
     for (unsigned int jump = 1; jump < blockDim.x; jump *= 2) {
         if (tid % (2 * jump) == 0)
             f_val[tid] += f_val[tid + jump];

@@ -1,8 +1,8 @@
-// branch_exchange: lanes read behind the if/else what lanes of the other branch wrote in theirs.
-// Idea: every lane leaves a number in shared memory, and lane l takes the one of lane 31 - l.
-// Fixes: nothing; this is what code from before Volta does.
-// Limit: nothing makes a lane wait for the other branch. It is right while the compiler and the GPU happen to bring the
-//   lanes together before they read; since Volta that is luck.
+// branch_exchange: after an if/else, lanes read the numbers that lanes of the other branch wrote.
+// Idea: every lane stores a number in shared memory, and lane l reads the number of lane 31 - l.
+// Fixes: nothing; code from before Volta looks like this.
+// Limit: nothing makes a lane wait for the other branch. It is right while the compiler and the GPU happen to let the
+//   lanes converge before they read; since Volta that is luck.
 // Conditions: any n; the lanes below SPLIT take the first branch; the block size is a multiple of 32; integers.
 // Lecture: Heidelberg 07, "Volta's (and after) SIMT model".
 extern "C" __global__ void branch_exchange(const T *in, T *out, unsigned int n)

@@ -1,8 +1,8 @@
-// branch_order: who runs when, in the lecture's if/else.
-// Idea: at A, B, X, Y and Z every lane draws a ticket of its warp; the tickets show in which order the lanes came by.
+// branch_order: the order in which lanes run the lecture's if/else.
+// Idea: at A, B, X, Y and Z every lane draws a ticket of its warp; the tickets show the order in which the lanes came.
 // Fixes: nothing; it makes visible what the code leaves open.
-// Limit: no order is promised between the two branches, and none between a branch and Z: since Volta the lanes of the
-//   one branch may be at Z while the others are still in theirs.
+// Limit: no order is promised between the two branches, and none between a branch and Z: since Volta the lanes of one
+//   branch may be at Z while the others are still in theirs.
 // Conditions: any n; the lanes below SPLIT take the first branch. out has 3 tickets per thread: A or X, B or Y, Z.
 // Lecture: Heidelberg 07, "Volta's (and after) SIMT model".
 extern "C" __global__ void branch_order(T *out, unsigned int n, unsigned int *tickets)

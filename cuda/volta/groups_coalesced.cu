@@ -1,9 +1,9 @@
-// groups_coalesced: count the positive numbers, with the group of lanes that happen to be together.
+// groups_coalesced: count the positive numbers, with the group of the lanes that run the branch together.
 // Idea: inside a branch, coalesced_threads() names the lanes that run it together, whichever these are. One of them
 //   adds the size of the group.
-// Fixes: having to guess which lanes are in the branch; a mask written by hand would have to know.
-// Limit: how many lanes come together is up to the scheduler. The count is right in any case, the number of atomics
-//   may vary.
+// Fixes: a mask written by hand, which would have to know which lanes are in the branch.
+// Limit: the scheduler decides how many lanes run the branch together. The count is right in any case, but the number
+//   of atomics may vary.
 // Conditions: any n; out is zero before.
 // Lecture: Heidelberg 07, "Escape the new feature": cooperative thread groups.
 #include <cooperative_groups.h>

@@ -1,6 +1,6 @@
 // groups_tile: the sum of every TILE neighbouring numbers, with cooperative groups.
 // Idea: tiled_partition cuts the block into tiles of TILE threads. A tile knows its size and each thread its rank, and
-//   its shuffle is a meeting of just these threads.
+//   its shuffle synchronises just these threads.
 // Fixes: masks and lane numbers written by hand, and the silent assumption that a warp runs in lockstep.
 // Limit: reading memory.
 // Conditions: any n; TILE is 1, 2, 4, 8, 16 or 32; the block size is a multiple of 32.

@@ -1,7 +1,7 @@
-"""Run and time the step of a plan that belongs to the CPU: one thread, compiled by the machine's own C++ compiler.
+"""Run and time a scalar rung: one thread of the CPU, compiled by the computer's own C++ compiler.
 
-The text is that of a catalogue's `.cu` file, in which `__global__` and `__device__` then mean nothing. A text of the
-user's own is never compiled here: what runs here runs outside the GPU's fences.
+The text is a catalogue `.cu` file; `__global__` and `__device__` are defined as nothing. A user's text is never
+compiled here, because the CPU does not isolate it as a GPU does.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from engine.backends.timing.statistics import half_width, median, median_interval
 from engine.catalogue import data, kernel_named, topic_of
 from engine.records import (
     C_TYPES,
@@ -35,7 +36,6 @@ from engine.records import (
     Timing,
     dtype_of,
 )
-from engine.statistics import half_width, median, median_interval
 
 OPTIONS = ("-O2", "-std=c++17", "-shared", "-fPIC", "-x", "c++")
 PRECISION, BUDGET_S, MAX_SAMPLES = 0.01, 0.12, 300
@@ -43,7 +43,7 @@ _BADGE = "on the CPU: "
 
 
 def host_step(plan: Plan) -> HostRun | None:
-    """The plan's step on the CPU, if it has one; it is then the only step."""
+    """Return the plan's step on the CPU, if it has one. It is then the only step."""
     step = plan.steps[0]
     return step if isinstance(step, HostRun) else None
 
@@ -51,7 +51,7 @@ def host_step(plan: Plan) -> HostRun | None:
 class Cpu:
     """The CPU as a backend, for a scalar rung of a ladder that runs on `beside`.
 
-    Beside an emulator, which has no times, its own is only a remark.
+    Beside the emulator, which has no times, the CPU's time is only a remark.
     """
 
     counts, traces, ordered = False, False, False
@@ -60,11 +60,11 @@ class Cpu:
         self.beside, self.times = beside, beside == "gpu"
 
     def describe(self) -> Mapping[str, Any]:
-        """The CPU stands in for the device that was asked for: {kind, name}; the run's badge says what it is."""
+        """Describe the device that was asked for: {kind, name}. The run's badge names the CPU."""
         return {"kind": self.beside, "name": name()}
 
     def run(self, plan: Plan, progress: Progress) -> Run:
-        """One execution into a poisoned buffer. Nothing is counted: no instruction of a GPU is executed."""
+        """Execute the step once into a poisoned buffer. Nothing is counted."""
         progress(0.0, "Running on the CPU")
         buffers = _buffers(plan)
         step = host_step(plan)
@@ -74,18 +74,18 @@ class Cpu:
         return Run(output, badges=(badge(name()),), notes=notes())
 
     def time(self, plan: Plan, progress: Progress) -> Timing | None:
-        """Samples of the loop alone, by the host's clock; None without a compiler."""
+        """Time the loop alone by the host's clock; None without a compiler."""
         return time_plan(plan, progress)
 
 
 def time_plan(plan: Plan, progress: Progress | None = None) -> Timing | None:
-    """Samples of the loop alone, by the host's clock; None where there is no compiler: Python's time is not C++'s."""
+    """Time the loop alone by the host's clock; None without a compiler, because Python's time is not C++'s."""
     step = host_step(plan)
     if step is None or compiler() is None:
         return None
     say = progress or (lambda fraction, text: None)
     call = _callable(plan, step, _buffers(plan))
-    first = _seconds(call)  # also loads the code
+    first = _seconds(call)  # the first call also loads the code
     least = 15 if first < 0.02 else 5 if first < 0.2 else 3 if first < 2 else 1
     samples: list[float] = []
     started = perf_counter()
@@ -101,17 +101,17 @@ def time_plan(plan: Plan, progress: Progress | None = None) -> Timing | None:
 
 
 def badge(cpu: str) -> str:
-    """What stands beside the numbers of a rung that ran on the CPU."""
+    """Return the label beside the numbers of a rung that ran on the CPU."""
     return f"{_BADGE}{cpu}, one thread"
 
 
 def named_in(badges: Sequence[str]) -> str | None:
-    """The CPU that such a badge names, of badges read back from a file; None of a rung of the GPU."""
+    """Return the CPU that such a label names; None if no label does."""
     return next((badge.removeprefix(_BADGE).partition(", ")[0] for badge in badges if badge.startswith(_BADGE)), None)
 
 
 def notes() -> dict[str, Any]:
-    """On what a scalar rung ran, for the record."""
+    """Return the CPU, its threads and its compiler, for the record."""
     found = compiler()
     made_by = f"{_version(found)}, {' '.join(OPTIONS[:2])}" if found else f"Python {platform.python_version()}: no time"
     return {"cpu": name(), "cpu_threads": 1, "cpu_compiler": made_by}
@@ -119,7 +119,7 @@ def notes() -> dict[str, Any]:
 
 @lru_cache(maxsize=1)
 def name() -> str:
-    """The CPU as it calls itself: "AMD EPYC 9554 64-Core Processor"."""
+    """Return the CPU's own name: "AMD EPYC 9554 64-Core Processor"."""
     try:
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):
@@ -131,7 +131,7 @@ def name() -> str:
 
 @lru_cache(maxsize=1)
 def compiler() -> str | None:
-    """The path of a C++ compiler, or None."""
+    """Return the path of a C++ compiler, or None."""
     wanted = (os.environ.get("CXX"), "c++", "g++", "clang++")
     return next((path for word in wanted if word and (path := shutil.which(word))), None)
 
@@ -159,7 +159,7 @@ def _buffers(plan: Plan) -> dict[str, Array]:
 
 
 def _poison(dtype: str) -> float:
-    """What no answer looks like."""
+    """Return a value that no answer has."""
     return -(2**31) + 77 if dtype == "int32" else float("nan")
 
 
@@ -172,7 +172,7 @@ def _callable(plan: Plan, step: HostRun, buffers: dict[str, Array]) -> Callable[
     arguments = [
         np.ctypeslib.as_ctypes_type(dtype_of(arg.dtype))(arg.value)
         if isinstance(arg, Scalar)
-        else buffers[arg].ctypes.data_as(ctypes.c_void_p)  # keeps the array alive, unlike its address
+        else buffers[arg].ctypes.data_as(ctypes.c_void_p)  # keeps the array alive; its address alone would not
         for arg in step.args
     ]
     function.restype = None

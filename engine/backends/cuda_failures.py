@@ -1,4 +1,4 @@
-"""What a CUDA error means to a student, for whoever meets one: no CuPy is needed to ask."""
+"""The meaning of CUDA errors, in sentences for a student. This module does not need CuPy."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from engine.records import NotRunnable, RunFailed, Status
 _ELSEWHERE = "run it on the emulator to see the line"
 _FULL = "The GPU's memory is full: {size} does not fit; choose a smaller N."
 _DAMAGED = f"{{kernel}} crashed on the GPU, which does not say why; {_ELSEWHERE}."
-# The driver and the runtime name the same error differently: CUDA_ERROR_ILLEGAL_ADDRESS, cudaErrorIllegalAddress. Here
-# it is the name without its beginning, "_" and case -> the status of the run and a sentence.
+# The driver and the runtime name an error differently: CUDA_ERROR_ILLEGAL_ADDRESS, cudaErrorIllegalAddress. The keys
+# are the name without prefix, "_" and case; the values are the run's status and a sentence.
 CUDA_FAILURES: dict[str, tuple[Status, str]] = {
     "illegaladdress": (
         "out-of-bounds",
@@ -43,12 +43,12 @@ CUDA_FAILURES: dict[str, tuple[Status, str]] = {
 def cuda_failure(
     error: BaseException, kernel: str = "The kernel", size: str = "this N"
 ) -> RunFailed | NotRunnable | None:
-    """What a CUDA error that CuPy raised means, as the exception that says so in one sentence; None for any other.
+    """Translate a CUDA error that CuPy raised into an exception with one sentence; None for any other exception.
 
-    `kernel`, `size`: what the sentence calls the kernel that ran, at its beginning, and the problem's size.
+    `kernel`: the sentence's name for the kernel, capitalised; `size`: the problem's size.
     """
     text, kind = str(error), type(error).__name__
-    if kind == "OutOfMemoryError":  # CuPy's own, for CUDA's
+    if kind == "OutOfMemoryError":  # CuPy's exceptions for CUDA's errors
         text = "CUDA_ERROR_OUT_OF_MEMORY"
     elif kind not in ("CUDADriverError", "CUDARuntimeError"):
         return None

@@ -1,4 +1,4 @@
-"""What no launch may ask for: of any GPU, and of the one that is emulated."""
+"""The limits of a launch, for every GPU and for the emulated one."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from engine.compile.cubin import resources_of
 from engine.compile.names import readable
 from engine.records import Launch, NotRunnable
 
-# CUDA programming guide, "Technical specifications per compute capability": the same for all since 3.0.
+# CUDA programming guide, "Technical specifications per compute capability": equal for all since 3.0.
 _LARGEST_BLOCK = (1024, 1024, 64)
 _LARGEST_GRID = (2**31 - 1, 65_535, 65_535)
-_OLDEST = 75  # compute capability for which NVRTC still makes machine code
+_OLDEST = 75  # the oldest compute capability for which NVRTC makes machine code
 
 
 def check_sizes(step: Launch) -> None:
-    """NotRunnable for blocks and grids that are too large or empty."""
+    """Raise NotRunnable for a block or grid that is empty or too large."""
     for what, unit, sizes, largest in (
         ("blocks", "threads", step.block, _LARGEST_BLOCK),
         ("a grid", "blocks", step.grid, _LARGEST_GRID),
@@ -35,9 +35,11 @@ def check_sizes(step: Launch) -> None:
 
 
 def check_fits(step: Launch, gpu: GpuModel) -> None:
-    """NotRunnable where a multiprocessor of `gpu` has no room for one block, or a block's shared memory is too much."""
+    """Raise NotRunnable if a multiprocessor of `gpu` has no room for one block, or a block's shared memory is too
+    large.
+    """
     check_sizes(step)
-    oldest = f"sm_{max(int(gpu.architecture[3:]), _OLDEST)}"  # registers as for the oldest that the compiler knows
+    oldest = f"sm_{max(int(gpu.architecture[3:]), _OLDEST)}"  # registers of the oldest known
     needed = resources_of(step.source, step.kernel, oldest)
     shared = needed.shared_bytes + step.shared_bytes
     if shared > gpu.block_shared_bytes:
@@ -49,9 +51,9 @@ def check_fits(step: Launch, gpu: GpuModel) -> None:
 
 
 def check_residency(step: Launch) -> None:
-    """NotRunnable for a cooperative launch of more blocks than the GPU holds at once.
+    """Raise NotRunnable for a cooperative launch with more blocks than the GPU holds at once.
 
-    Where every multiprocessor gets one block at most, nothing has to be asked of the GPU's assembler.
+    With at most one block a multiprocessor the check needs no machine code.
     """
     blocks, threads = _product(step.grid), _product(step.block)
     if not step.cooperative or blocks <= MULTIPROCESSORS:

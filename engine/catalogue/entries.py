@@ -89,7 +89,7 @@ class Kernel:
     `on_chip`: its bytes come from memories of the multiprocessors, of which the GPU's peak says nothing. `off_type`:
     other units compute than those of its element type, whose peak says nothing of it either.
     `parameter`: the kernel's own knob, where it has one. `tile`: what a thread of a matrix kernel computes.
-    `shows`: the counter that it is meant to change against the rung before, one of engine.counters.COUNTERS, which
+    `shows`: the counter that it is meant to change against the rung before, a name in engine.records.counters, which
     falls; "+counter": it rises, "=counter": it stays; engine.lectures.meant has what depends on the rung before.
     `expect`: "ok", or the lesson: "wrong" (it races: any run may be wrong), "hazard" (right, but only by luck),
     "deadlock" (never ends while warps run in lockstep; right where lanes are scheduled independently, since Volta),
@@ -237,7 +237,7 @@ class Ladder:
 
     `n`: the lecture's own; `emulator_n`: the largest that the emulator counts in a lecture's patience, None where that
     is its topic's. `picture`: what the plot opens on, the name of one of the pages' plots; `counter`: the one of
-    engine.counters.IN_PLOTS that its lesson is about.
+    engine.records.counters.IN_PLOTS that its lesson is about.
     The catalogue adds the name of the `topic` whose module lists the ladder, and, where it has none, `today`: why the
     numbers of today have another shape than the lecture's; its figures are filled in by engine.lectures.then_and_now.
     """

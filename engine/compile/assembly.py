@@ -1,18 +1,78 @@
-"""Which accesses of shared memory the assembler made of a kernel's PTX: read from its cubin, without the toolkit.
+"""The shared-memory accesses in the machine code of a kernel, read from its cubin without the CUDA toolkit.
 
-ptxas joins, repeats and leaves out what PTX says. With -lineinfo a cubin holds the PTX that it was made from, without
-comments (`.nv_debug_ptx_txt`), and a DWARF line table from the machine code to the lines of that text
-(`.nv_debug_line_sass`). An instruction has 16 bytes, from sm_70 on.
+ptxas merges, repeats and drops accesses of the PTX. With -lineinfo a cubin holds the PTX that it was made from, without
+comments (`.nv_debug_ptx_txt`), and a DWARF line table from machine code to the lines of that text
+(`.nv_debug_line_sass`). An instruction has 16 bytes from sm_70 on.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from engine.compile.cubin import Section, sections_of
-from engine.compile.line_table import rows_of
+
+
+def rows_of(table: bytes, relocated: Mapping[int, int]) -> dict[int, dict[int, int]]:
+    """Return section -> address in it -> line, for each address at which a line starts.
+
+    Empty for a table of another version. `relocated`: the section of an address, by the address's place in the table.
+    """
+    found: dict[int, dict[int, int]] = {}
+    start = 0
+    while start < len(table):
+        length, version, header = struct.unpack_from("<IHI", table, start)
+        if version != 2:
+            return {}
+        step, _, base, span, first = struct.unpack_from("<BBbBB", table, start + 10)
+        operands = table[start + 15 : start + 14 + first]
+        at, end = start + 10 + header, start + 4 + length
+        address, line, rows = 0, 1, found.setdefault(-1, {})
+        while at < end:
+            code = table[at]
+            at += 1
+            if code >= first:  # a special opcode moves both, and makes a row
+                address += (code - first) // span * step
+                line += base + (code - first) % span
+                rows[address] = line
+            elif code == 0:  # an extended opcode, which says how long it is
+                size, at = _number(table, at)
+                if table[at] == 2:  # set the address
+                    rows, address = found.setdefault(relocated.get(at + 1, -1), {}), 0
+                elif table[at] == 1:  # the end of a sequence
+                    line = 1
+                at += size
+            elif code == 1:  # copy: make a row
+                rows[address] = line
+            elif code == 2:  # advance the address
+                size, at = _number(table, at)
+                address += size * step
+            elif code == 3:  # advance the line
+                size, at = _number(table, at, signed=True)
+                line += size
+            elif code == 8:  # like special opcode 255, but without a row
+                address += (255 - first) // span * step
+            elif code == 9:  # advance the address by the two bytes that follow
+                address += struct.unpack_from("<H", table, at)[0]
+                at += 2
+            else:
+                for _ in range(operands[code - 1]):
+                    _, at = _number(table, at)
+        start = end
+    return found
+
+
+def _number(table: bytes, at: int, signed: bool = False) -> tuple[int, int]:
+    """Return (a LEB128 number, the index after it)."""
+    value = bits = 0
+    while True:
+        byte = table[at]
+        value |= (byte & 127) << bits
+        at, bits = at + 1, bits + 7
+        if byte < 128:
+            return value - (1 << bits if signed and byte & 64 else 0), at
+
 
 _BYTES = 16
 _SHARED = {0x984: "ld", 0x388: "st", 0x988: "st"}  # bits 0 to 11: LDS; STS, without and with a uniform register
@@ -23,7 +83,7 @@ _LINES, _TEXT = ".nv_debug_line_sass", ".nv_debug_ptx_txt"
 
 @dataclass(frozen=True)
 class SharedAccess:
-    """A load ("ld") or store ("st") of shared memory in machine code: its line of the PTX, bytes a lane."""
+    """A load ("ld") or store ("st") of shared memory in machine code: its PTX line and its bytes per lane."""
 
     place: int
     op: str
@@ -31,9 +91,9 @@ class SharedAccess:
 
 
 def shared_accesses(cubin: bytes, ptx: str, kernel: str) -> tuple[SharedAccess, ...] | None:
-    """Those of `kernel` and of the functions that it may call, in the order of the code; lines count from 1.
+    """Return the accesses of `kernel` and of the functions that it may call, in code order; lines count from 1.
 
-    None where it cannot be told, because the cubin has no such tables or was not made from `ptx`.
+    None if the cubin has no such tables or was not made from `ptx`.
     """
     sections = sections_of(cubin)
     numbers = {section.name: number for number, section in enumerate(sections)}
@@ -45,7 +105,7 @@ def shared_accesses(cubin: bytes, ptx: str, kernel: str) -> tuple[SharedAccess, 
     places = rows_of(sections[numbers[_LINES]].data, _relocated(sections, numbers))
     for name, number in numbers.items():
         owner = name.removeprefix(".text.")
-        # Other kernels have arguments in constant memory of their own; what has none is a function.
+        # A kernel has its arguments in a constant memory of its own; a section without one is a function.
         if owner == kernel or (owner != name and f".nv.constant0.{owner}" not in numbers):
             found += _accesses(sections[number].data, places.get(number, {}))
     return tuple(found)
@@ -67,7 +127,7 @@ def _accesses(code: bytes, places: dict[int, int]) -> Iterator[SharedAccess]:
 
 
 def _relocated(sections: list[Section], numbers: dict[str, int]) -> dict[int, int]:
-    """Where the line table names an address, by its offset in the table: the section that the address lies in."""
+    """Return the section of each address in the line table, by its offset in the table."""
     symbols, entries = sections[numbers[".symtab"]].data, sections[numbers[f".rela{_LINES}"]].data
     found = {}
     for at in range(0, len(entries), 24):

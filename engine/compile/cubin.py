@@ -1,7 +1,7 @@
-"""What a compiled kernel needs, read from its cubin without a GPU and without the toolkit's tools.
+"""The resources of a compiled kernel, read from its cubin without a GPU and without the CUDA toolkit.
 
-A cubin is an ELF file. Of each kernel it has a section `.text.NAME` with the code, `.nv.shared.NAME` whose size is
-that of its shared arrays, and entries in `.nv.info` that name the kernel by its symbol.
+A cubin is an ELF file. Each kernel has a section `.text.NAME` with its code, a section `.nv.shared.NAME` of the size of
+its shared arrays, and entries in `.nv.info` under its symbol.
 """
 
 from __future__ import annotations
@@ -21,9 +21,11 @@ _INSTRUCTION_BYTES, _NOP = 16, 0x918
 
 @dataclass(frozen=True)
 class Resources:
-    """What one kernel needs: registers and bytes of local memory (its stack: spilled registers, arrays) a thread,
-    bytes of shared memory a block, without what the system keeps of it for itself; and its length in machine
-    instructions, without those that only fill it up."""
+    """The resources of one kernel.
+
+    Registers and bytes of local memory (stack: spilled registers, arrays) per thread; bytes of shared memory per block
+    without the system's own; the number of machine instructions without padding.
+    """
 
     registers: int
     shared_bytes: int
@@ -33,7 +35,7 @@ class Resources:
 
 @dataclass(frozen=True)
 class Section:
-    """One section of the ELF file; `link`: the number of the section that it refers to."""
+    """One section of the ELF file. `link`: the number of the section that it refers to."""
 
     name: str
     link: int
@@ -43,12 +45,16 @@ class Section:
 
 @lru_cache(maxsize=256)
 def resources_of(source: Source, kernel: str, architecture: str) -> Resources:
-    """Compile `source` for an architecture as "sm_90" and read what its `kernel` needs. CompileError; KeyError."""
-    return read(compile_source(source, architecture), kernel, int(architecture.removeprefix("sm_").rstrip("af")))
+    """Compile `source` for an architecture such as "sm_90" and return the resources of `kernel`. CompileError;
+    KeyError.
+    """
+    return read_resources(
+        compile_source(source, architecture), kernel, int(architecture.removeprefix("sm_").rstrip("af"))
+    )
 
 
-def read(cubin: bytes, kernel: str, capability: int = 90) -> Resources:
-    """What `kernel` needs by its cubin, which is for a compute capability as 90. KeyError where it is not in there."""
+def read_resources(cubin: bytes, kernel: str, capability: int = 90) -> Resources:
+    """Return the resources of `kernel` in a cubin for a compute capability such as 90. KeyError: no such kernel."""
     sections = sections_of(cubin)
     if f".text.{kernel}" not in {section.name for section in sections}:
         raise KeyError(f"The cubin has no kernel {kernel}.")
@@ -56,31 +62,31 @@ def read(cubin: bytes, kernel: str, capability: int = 90) -> Resources:
     names = _symbols(sections, info.link)
     found = {attribute: value for attribute, symbol, value in _attributes(info.data) if names[symbol] == kernel}
     shared = next((section.size for section in sections if section.name == f".nv.shared.{kernel}"), 0)
-    if shared and capability >= 90:  # from there on it counts in the 1 KB that the system keeps of each block's
+    if shared and capability >= 90:  # from this capability on, the count includes the system's 1 KB per block
         shared -= 1024
     return Resources(found[_REGISTERS], shared, found.get(_FRAME, 0), _length(code_of(cubin, kernel)))
 
 
 def code_of(cubin: bytes, kernel: str) -> bytes:
-    """The machine code of `kernel`. It must be in there."""
+    """Return the machine code of `kernel`. KeyError: no such kernel."""
     return next(section.data for section in sections_of(cubin) if section.name == f".text.{kernel}")
 
 
 def _length(code: bytes) -> int:
-    """Instructions of 16 bytes, as from compute capability 7.0 on; the lowest 12 bits of each are its opcode."""
+    """Count the instructions: 16 bytes each from compute capability 7.0 on, the lowest 12 bits are the opcode."""
     opcodes = (int.from_bytes(code[at : at + 2], "little") & 0xFFF for at in range(0, len(code), _INSTRUCTION_BYTES))
     return sum(opcode != _NOP for opcode in opcodes)
 
 
 def sections_of(cubin: bytes) -> list[Section]:
-    """The sections in the order of their numbers. ValueError: this is no cubin."""
+    """Return the sections in the order of their numbers. ValueError: this is no cubin."""
     if cubin[:4] != b"\x7fELF":
         raise ValueError("This is no cubin: it does not start as an ELF file does.")
     (start,) = struct.unpack_from("<Q", cubin, 40)
     entry, count, of_names = struct.unpack_from("<HHH", cubin, 58)
     raw = [struct.unpack_from("<IIQQQQIIQQ", cubin, start + number * entry) for number in range(count)]
     names = cubin[raw[of_names][4] : raw[of_names][4] + raw[of_names][5]]
-    nobits = 8  # a section that has a size but no bytes in the file
+    nobits = 8  # the section has a size but no bytes in the file
     return [
         Section(_text(names, name), link, size, b"" if kind == nobits else cubin[offset : offset + size])
         for name, kind, _, _, offset, size, link, *_ in raw
@@ -88,19 +94,19 @@ def sections_of(cubin: bytes) -> list[Section]:
 
 
 def _symbols(sections: list[Section], table: int) -> list[str]:
-    """The names of the symbols in section number `table`; its own link is the section of the names."""
+    """Return the names of the symbols in section number `table`; its link is the section of the names."""
     symbols, names = sections[table].data, sections[sections[table].link].data
     starts = (struct.unpack_from("<I", symbols, at)[0] for at in range(0, len(symbols), _SYMBOL_BYTES))
     return [_text(names, start) for start in starts]
 
 
 def _attributes(info: bytes) -> Iterator[tuple[int, int, int]]:
-    """(attribute, symbol, value) of the entries that are about a symbol."""
+    """Return (attribute, symbol, value) of each entry that belongs to a symbol."""
     at = 0
     while at < len(info):
         form, attribute, size = struct.unpack_from("<BBH", info, at)
         at += 4
-        if form == 4:  # `size` bytes follow; in the other forms `size` is the value itself
+        if form == 4:  # `size` bytes follow; in the other forms `size` is the value
             if attribute in (_REGISTERS, _FRAME):
                 yield (attribute, *struct.unpack_from("<II", info, at))
             at += size

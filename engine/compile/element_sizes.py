@@ -1,4 +1,4 @@
-"""How large an element of an array is that a .cu file declares: PTX knows its bytes, and not its type."""
+"""The element size of arrays that a .cu file declares. PTX knows an array's bytes but not its type."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 from dataclasses import replace
 from functools import lru_cache
 
-from engine.compile.nvrtc import EMULATED_ARCHITECTURE, compiled_here
-from engine.compile.process import apart
+from engine.compile.nvrtc import EMULATED_ARCHITECTURE, compile_here
+from engine.compile.process import call_apart
 from engine.records import CompileError, NotRunnable, Source
 
 _TYPE = r"((?:\w+\s+)*[A-Za-z_][\w:]*(?:<[^;{}()]*?>)?)"
@@ -20,13 +20,14 @@ _ASKED = "kernel_ladder_element_bytes"
 
 @lru_cache(maxsize=256)
 def element_bytes(source: Source, name: str) -> int | None:
-    """Bytes of an element of the array `name`, by its declaration; None where the file declares none, or several kinds.
+    """Return the bytes of an element of the array `name`; None if the file declares none of that name, or several
+    types.
 
-    The compiler is asked, as it alone knows a struct's size.
+    The compiler computes it, because only it knows a struct's size.
     """
     if source.foreign:
         try:
-            return apart(source.name, source.text, _element_bytes, source, name)
+            return call_apart(source.name, source.text, _element_bytes, source, name)
         except (CompileError, NotRunnable):
             return None
     return _element_bytes(source, name)
@@ -41,7 +42,7 @@ def _element_bytes(source: Source, name: str) -> int | None:
         return None
     question = f"\n__device__ unsigned long long {_ASKED} = sizeof({found.pop()});\n"
     try:
-        ptx = compiled_here(replace(source, text=source.text + question), EMULATED_ARCHITECTURE).ptx.decode()
+        ptx = compile_here(replace(source, text=source.text + question), EMULATED_ARCHITECTURE).ptx.decode()
     except CompileError:
         return None
     answer = re.search(rf"{_ASKED} = (\d+);", ptx)

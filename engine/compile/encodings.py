@@ -1,4 +1,4 @@
-"""A file's bytes as a text: UTF-8, UTF-16 that says so, and what Windows' editors wrote for decades."""
+"""Decode a source file: UTF-8, UTF-16 with a byte order mark, or Windows-1252."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _MARKS = (
 )
 
 
-def decoded(name: str, raw: bytes) -> tuple[str, str | None]:
-    """The text of the file `name`, its lines ended by "\\n", and a sentence on its encoding, None of plain UTF-8.
+def decode(name: str, raw: bytes) -> tuple[str, str | None]:
+    """Return the text of the file `name` with "\n" line ends, and a sentence on its encoding (None for plain UTF-8).
 
-    NotRunnable: it is no text in UTF-8, UTF-16 with its mark, or Windows-1252.
+    NotRunnable: the file is not text in UTF-8, UTF-16 with its mark, or Windows-1252.
     """
     mark, encoding, called = next((each for each in _MARKS if raw.startswith(each[0])), (b"", "utf-8", ""))
     body = raw[len(mark) :]
@@ -26,16 +26,16 @@ def decoded(name: str, raw: bytes) -> tuple[str, str | None]:
     except UnicodeDecodeError:
         called = "Windows-1252"
         text = "" if mark else body.decode("cp1252", errors="ignore")
-        if text.encode("cp1252") != body:  # a mark and no text behind it; or letters that Windows-1252 lacks
+        if text.encode("cp1252") != body:  # a mark without text, or bytes that Windows-1252 lacks
             raise NotRunnable(f"{name} is no text in UTF-8, UTF-16 or Windows-1252.") from None
     said = f"{name} was read as {called}; UTF-8 is what everybody reads." if called else None
     return text.replace("\r\n", "\n").replace("\r", "\n"), said
 
 
 def read_file(path: Path) -> tuple[str, str | None]:
-    """`decoded` of what the file holds. NotRunnable too where there is no such file, or it cannot be read."""
+    """Read and decode a file. NotRunnable, also if the file does not exist or cannot be read."""
     try:
-        return decoded(path.name, path.read_bytes())
+        return decode(path.name, path.read_bytes())
     except FileNotFoundError:
         raise NotRunnable(f"There is no file {path}.") from None
     except OSError as error:

@@ -1,4 +1,4 @@
-"""What a student's text may be, and what its compilation may take."""
+"""The limits of a student's text and of its compilation."""
 
 from __future__ import annotations
 
@@ -7,19 +7,22 @@ import signal
 from engine.records import CompileError, NotRunnable
 
 SOURCE_BYTES = 256 << 10
-CPU_S = 5  # of one core: what other programs do at the same time makes no honest text fail
-HURRIED_S = 2  # of them, for a second try that optimises less
+CPU_S = 5  # seconds of one core, so that load on the computer fails no honest text
+HURRIED_S = 2  # seconds for a second try that optimises less
 WALL_S = 15.0
 MEMORY_BYTES = 2 << 30
-PTX_BYTES = 2 << 20  # the largest of the catalogue has a twentieth; the emulator reads a megabyte in a second
-ASSEMBLED_BYTES = 512 << 10  # of PTX; beyond, the assembler takes several seconds, and the emulator goes by the PTX
+PTX_BYTES = 2 << 20  # twenty times the largest of the catalogue; the emulator parses a megabyte in a second
+ASSEMBLED_BYTES = (
+    512 << 10
+)  # of PTX; a longer text takes the assembler several seconds, and the emulator counts by the PTX
 LOG_BYTES = 64 << 10
-SENTENCE = 400  # characters of what the compiler says, in a sentence
+SENTENCE = 400  # characters of the compiler's message in a sentence
 
 
-class Ended(Exception):
-    """A compilation that did not end by itself. `status`: its exit status, negative for a signal; None where its memory
-    was used up."""
+class StoppedCompilation(Exception):
+    """A compilation that was stopped. `status`: its exit status, negative for a signal; None if it ran out of
+    memory.
+    """
 
     def __init__(self, status: int | None) -> None:
         super().__init__(status)
@@ -27,12 +30,12 @@ class Ended(Exception):
 
     @property
     def too_long(self) -> bool:
-        """Whether its time of a core was used up."""
+        """Whether it used up its CPU time."""
         return self.status in (-signal.SIGXCPU, -signal.SIGKILL)
 
     @property
     def reason(self) -> str:
-        """Why, as what follows "line 3: "."""
+        """The reason, as the rest of a sentence after "line 3: "."""
         if self.too_long or self.status == -signal.SIGALRM:
             return f"it takes more than the {CPU_S} s that a compilation may take"
         if self.status is None:
@@ -41,11 +44,11 @@ class Ended(Exception):
 
 
 class TookTooLong(CompileError):
-    """A compilation that has used up its time."""
+    """A compilation that used up its CPU time."""
 
 
 def check_text(name: str, text: str) -> None:
-    """NotRunnable for a text that is too long, or none that a compiler reads."""
+    """Raise NotRunnable for a text that is too long or not readable by a compiler."""
     try:
         size = len(text.encode())
     except UnicodeEncodeError:

@@ -1,7 +1,7 @@
-"""Machine code of sm_90, as a reader of a kernel's speed wants it: its loops, multiply-adds, loads on their way.
+"""Analysis of sm_90 machine code: loops, multiply-adds, bytes in flight.
 
-An instruction has 16 bytes, read here as one number. Bits 0 to 8 name the operation, 9 to 11 its form, 12 to 15 the
-predicate; bits 105 to 125 say what it waits for and what others must wait for.
+An instruction has 16 bytes, read as one number. Bits 0 to 8 are the operation, 9 to 11 its form, 12 to 15 the
+predicate; bits 105 to 125 hold the stall count and the barriers that it waits for or sets.
 """
 
 from __future__ import annotations
@@ -11,23 +11,69 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from engine.compile.assembly import SIZES
-from engine.compile.issue import Issue, issue_of
+
+_NO_OPERATION, _FFMA = 0x118, 0x023
+_FREE = 255  # the zero register has no bank
+_REGISTERS = 1  # the form with three register operands
+
+
+@dataclass(frozen=True)
+class Issue:
+    """Issue timing of a piece of code that a warp executes once.
+
+    `cycles`: the least from its first instruction to the one after it, from the stall counts alone. `waits`:
+    instructions that wait for an operation without a fixed latency, such as a load. `bank_conflicts`: the FFMAs that
+    fetch two operands from one of the two register banks (even, odd) and take one more cycle; an operand in the reuse
+    cache is not fetched. The bank model was fitted to a profiler's counters (docs/notes/fast-products.md). None: no
+    FFMA.
+    """
+
+    cycles: int
+    waits: int
+    bank_conflicts: int | None
+
+
+def issue_of(code: Sequence[int]) -> Issue:
+    """Return the issue timing of these instructions, each a number of 16 bytes."""
+    real = [one for one in code if one & 0x1FF != _NO_OPERATION]
+    return Issue(
+        cycles=sum(max(1, one >> 105 & 15) for one in real),
+        waits=sum(one >> 116 & 0x3F != 0 for one in real),
+        bank_conflicts=_bank_conflicts([one for one in real if one & 0x1FF == _FFMA]),
+    )
+
+
+def _bank_conflicts(multiply_adds: Sequence[int]) -> int | None:
+    """Count the FFMAs with two or three operands in one bank; None without FFMAs.
+
+    Bits 122 to 124 say which operands stay in the reuse cache for the same slot of the next instruction.
+    """
+    kept: dict[int, int] = {}
+    found = 0
+    for one in multiply_adds:
+        places = (0, 1, 2) if one >> 9 & 7 == _REGISTERS else (0, 2)  # otherwise the second factor is not a register
+        operands = {place: one >> (24, 32, 64)[place] & 0xFF for place in places}
+        fetched = {own for place, own in operands.items() if own not in (_FREE, kept.get(place))}
+        found += max(Counter(own & 1 for own in fetched).values(), default=0) > 1
+        kept = {place: own for place, own in operands.items() if one >> 122 + place & 1}
+    return found if multiply_adds else None
+
 
 _BYTES = 16
 _MULTIPLY_ADDS = {0x023: "FFMA", 0x02B: "DFMA", 0x031: "HFMA2", 0x035: "HFMA2", 0x024: "IMAD", 0x025: "IMAD",
                   0x027: "IMAD", 0x03C: "HMMA", 0x037: "IMMA", 0x03F: "DMMA", 0x1F0: "HGMMA"}  # fmt: skip
-_LOADS = (0x181, 0x180)  # LDG; LD, of an address that the compiler knows only as some memory's
+_LOADS = (0x181, 0x180)  # LDG; LD, for an address whose memory the compiler does not know
 _COPY, _COPIES_DONE, _WAIT = 0x1AE, 0x1AF, 0x11A  # LDGSTS, LDGDEPBAR, DEPBAR.LE
-_BOXES = (0x1B4, 0x1BA)  # the copy engine's: UTMALDG, UBLKCP
+_BOXES = (0x1B4, 0x1BA)  # copy-engine instructions: UTMALDG, UBLKCP
 _BRANCH, _EXIT, _NOP = 0x147, 0x14D, 0x118
-_IMMEDIATE, _ZERO = 4, 255  # the form whose second factor is a number; the register that is 0
+_IMMEDIATE, _ZERO = 4, 255  # the form with an immediate second factor; the zero register
 _ALWAYS = 7  # a predicate
-_PASSES = 8  # of a loop, after which as many of its loads are on their way as ever will be
+_PASSES = 8  # passes through a loop, after which its loads in flight no longer grow
 
 
 @dataclass(frozen=True)
 class Mix:
-    """How many instructions, and how many of them are multiply-adds, by kind ("FFMA", "HGMMA", ...)."""
+    """The number of instructions, and of multiply-adds by kind ("FFMA", "HGMMA", ...)."""
 
     instructions: int
     multiply_adds: Mapping[str, int]
@@ -35,14 +81,13 @@ class Mix:
 
 @dataclass(frozen=True)
 class MachineCode:
-    """`whole`: all of the kernel. `loop`: its loop with the most multiply-adds or, where none has any, with the most
-    instructions, without the loops inside it; None: the kernel has no loop. `issue`: what its instructions say of when
-    they start.
+    """The machine code of a kernel. `whole`: all of it. `loop`: its innermost loop with the most multiply-adds; else
+    the longest.
 
-    Of loads from global memory, and of those from memory without a name (LD): `widest_load`, bytes a thread in one
-    instruction; `bytes_in_flight`, the most of one thread that are under way before something waits for them, on the
-    way through the code that has most. None: it loads nothing, or what is loaded cannot be told from the code, as the
-    `copy_engine` does it.
+    `loop` excludes inner loops; None: the kernel has no loop. `issue`: its issue timing. `widest_load`: the most bytes
+    per thread of one load from global memory (LDG) or unnamed memory (LD). `bytes_in_flight`: the most bytes per thread
+    that are loaded before something waits for them, on the path with the most. None: there is no load, or the code does
+    not show it, as for the `copy_engine`.
     """
 
     whole: Mix
@@ -54,8 +99,7 @@ class MachineCode:
 
 
 def machine_code(code: bytes, floats: bool = True) -> MachineCode:
-    """What the machine code of one kernel says. `floats`: the multiply-adds to look for are those of floats, so that
-    those of integers only reckon addresses; else they are those of integers."""
+    """Analyse the machine code of one kernel. `floats`: count multiply-adds of floats; otherwise those of integers."""
     read = [int.from_bytes(code[at : at + _BYTES], "little") for at in range(0, len(code) - _BYTES + 1, _BYTES)]
     loops = _loops(read)
     owned = [[read[at] for at in places] for places in _own(loops, len(read))]
@@ -74,12 +118,12 @@ def machine_code(code: bytes, floats: bool = True) -> MachineCode:
 
 
 def sought(mix: Mix, floats: bool) -> int:
-    """Its multiply-adds: of floats, or of integers."""
+    """Count the multiply-adds of floats, or of integers."""
     return sum(count for kind, count in mix.multiply_adds.items() if (kind not in ("IMAD", "IMMA")) == floats)
 
 
 def _rank(mix: Mix, floats: bool) -> tuple[int, int]:
-    """More multiply-adds first, then the loop that makes them with fewer instructions."""
+    """Rank loops: more multiply-adds first, then fewer instructions."""
     found = sought(mix, floats)
     return found, -mix.instructions if found else mix.instructions
 
@@ -91,7 +135,7 @@ def _mix(code: Iterable[int]) -> Mix:
 
 
 def _disguised(one: int) -> bool:
-    """A move, an addition or a shift that the compiler writes as a multiply-add: 0 * b + c, a * 1 + c, a * 2^k + 0."""
+    """Recognise a move, addition or shift written as a multiply-add: 0 * b + c, a * 1 + c, a * 2^k + 0."""
     if one & 0x1FF in (0x03C, 0x037, 0x03F, 0x1F0):
         return False
     factor = one >> 32 & 0xFFFFFFFF
@@ -105,8 +149,11 @@ def _size(one: int) -> int:
 
 
 def _target(code: Sequence[int], at: int) -> int:
-    """The place that the branch at `at` goes to. It holds the distance from the next instruction in words of 4 bytes,
-    the low 8 bits of it in 16 to 23, and the others in 34 to 81."""
+    """Return the target of the branch at `at`.
+
+    The branch holds the distance from the next instruction in words of 4 bytes: the low 8 bits in bits 16 to 23, the
+    rest in bits 34 to 81.
+    """
     one = code[at]
     far = one >> 34 & (1 << 48) - 1
     far -= far >> 47 << 48
@@ -114,13 +161,16 @@ def _target(code: Sequence[int], at: int) -> int:
 
 
 def _certain(one: int) -> bool:
-    """Whether nothing comes after this instruction but what it jumps to."""
+    """Return whether the instruction is an unconditional jump or exit."""
     return one & 0x1FF in (_BRANCH, _EXIT) and one >> 12 & 15 == _ALWAYS and one >> 87 & 7 == _ALWAYS
 
 
 def _loops(code: Sequence[int]) -> list[tuple[int, int]]:
-    """(first, last instruction) of every loop: from a branch's target to the branch, if there is no other way to the
-    branch than by that target. Code that stands apart jumps back too, and is no loop."""
+    """Return (first, last instruction) of every loop: from a branch's target to the branch, if no other path leads to
+    it.
+
+    Out-of-line code jumps back too, but is no loop.
+    """
     found: dict[int, int] = {}
     for at, one in enumerate(code):
         if one & 0x1FF == _BRANCH and 0 <= _target(code, at) <= at:
@@ -131,7 +181,7 @@ def _loops(code: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def _reached(code: Sequence[int], wanted: int, closed: int | None) -> bool:
-    """Whether a thread may come to `wanted` without passing `closed`."""
+    """Return whether a thread can reach `wanted` without passing `closed`."""
     seen, ways = set() if closed is None else {closed}, [0]
     while ways:
         at = ways.pop()
@@ -148,7 +198,7 @@ def _reached(code: Sequence[int], wanted: int, closed: int | None) -> bool:
 
 
 def _own(loops: Sequence[tuple[int, int]], length: int) -> list[list[int]]:
-    """Of each loop, the instructions that are in no smaller one."""
+    """Return for each loop the instructions that are in no inner loop."""
     owned: dict[tuple[int, int], list[int]] = {loop: [] for loop in loops}
     for at in range(length):
         around = [loop for loop in loops if loop[0] <= at <= loop[1]]
@@ -158,8 +208,9 @@ def _own(loops: Sequence[tuple[int, int]], length: int) -> list[list[int]]:
 
 
 def _in_flight(code: Sequence[int], first: int, last: int, passes: int) -> int:
-    """The most bytes that are asked for and not yet waited for, from the first to the last instruction, so many times.
-    Where two ways meet, the one with more bytes goes on."""
+    """Return the most bytes in flight over several passes through the code. Where two paths join, the larger number
+    counts.
+    """
     now: _Flying | None = _Flying()
     most = 0
     for _ in range(passes):
@@ -177,8 +228,10 @@ def _in_flight(code: Sequence[int], first: int, last: int, passes: int) -> int:
 
 @dataclass(frozen=True)
 class _Flying:
-    """Bytes that are under way. A load names one of six scoreboards, and what needs it waits until that is clear.
-    Asynchronous copies are `gathered` in groups, of which DEPBAR.LE lets the last few be under way."""
+    """Bytes in flight. A load names one of six scoreboards, and its consumer waits until that is clear.
+
+    Asynchronous copies are `gathered` in groups; DEPBAR.LE leaves the last few groups in flight.
+    """
 
     boards: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     gathered: int = 0
@@ -187,7 +240,7 @@ class _Flying:
         return self.gathered + sum(map(sum, self.boards.values()))
 
     def after(self, one: int) -> _Flying:
-        """What is under way once this instruction has waited for what it needs, and is on its own way."""
+        """Return the bytes in flight after this instruction has waited and started."""
         operation, board, mask = one & 0x1FF, one >> 110 & 7, one >> 116 & 0x3F
         boards = {name: sizes for name, sizes in self.boards.items() if not mask >> name & 1} if mask else self.boards
         if operation in _LOADS:

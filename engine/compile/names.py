@@ -1,4 +1,4 @@
-"""What a student calls the things that the compiler names: the C++ names behind the mangled ones."""
+"""C++ names of mangled symbols, as a student wrote them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import re
 
 
 def readable(name: str) -> str:
-    """The C++ name of a kernel or variable: "_ZZ3sumE4part" -> "part", "_Z3sumPf" -> "sum", "_ZN3own1fEv" -> "f"."""
+    """Return the C++ name of a kernel or variable: "_ZZ3sumE4part" -> "part", "_Z3sumPf" -> "sum", "_ZN3own1fEv" ->
+    "f".
+    """
     found = re.match(r"_ZZ.*?E(?:NKUlvE_clEvE)?(\d+)(\w+)$", name)
     if found:
         length, rest = int(found[1]), found[2]
@@ -18,7 +20,7 @@ def readable(name: str) -> str:
 
 
 def _last_of(nested: str) -> str:
-    """The last of several names, each behind its length: "3own1fEv" -> "f"."""
+    """Return the last of several length-prefixed names: "3own1fEv" -> "f"."""
     last = ""
     while found := re.match(r"(\d+)(\w*)", nested):
         length = int(found[1])

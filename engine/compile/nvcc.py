@@ -1,4 +1,4 @@
-"""Shared libraries of CUDA C++ that nvcc builds once and keeps: what NVRTC cannot compile, as CUB's device calls."""
+"""Shared libraries that nvcc builds once and keeps: CUDA C++ that NVRTC cannot compile, such as CUB's device calls."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ LIMIT_S = 300.0
 
 
 def library(source: Path, macros: Mapping[str, str], architecture: str) -> Path:
-    """The shared library of `source` with these macros for "sm_90", built where it is not kept yet. NotRunnable: no
-    nvcc, or it refuses."""
+    """Return the shared library of `source` with these macros for "sm_90"; build it if it is not kept yet.
+
+    NotRunnable: there is no nvcc, or it refuses the source.
+    """
     kept = path_of(source, macros, architecture)
     if kept.exists():
         return kept
@@ -32,19 +34,19 @@ def library(source: Path, macros: Mapping[str, str], architecture: str) -> Path:
         if ran.returncode:
             said = next((line for line in ran.stderr.splitlines() if "error" in line), ran.stderr.strip()[-200:])
             raise NotRunnable(f"nvcc does not build {source.name}: {said}")
-        made.replace(kept)  # whole or not at all, whoever builds it at the same time
+        made.replace(kept)  # an atomic rename, because another process may build it at the same time
     return kept
 
 
 def path_of(source: Path, macros: Mapping[str, str], architecture: str) -> Path:
-    """Where the library of that text, macros, architecture and nvcc is kept. NotRunnable without nvcc."""
+    """Return the path of the library of that text, macros, architecture and nvcc. NotRunnable without nvcc."""
     text = f"{source.read_text(encoding='utf-8')}{sorted(macros.items())}{architecture}{OPTIONS}{_version()}"
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
     return _folder() / f"{'-'.join([source.stem, *macros.values()])}-{architecture}-{digest}.so"
 
 
 def _folder() -> Path:
-    """This program's folder for what can be made again (XDG rules)."""
+    """Return this program's cache folder (XDG rules)."""
     base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return base / "kernel-ladder"
 

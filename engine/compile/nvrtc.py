@@ -12,26 +12,83 @@ from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from engine.compile.includes import check_includes
 from engine.compile.limits import ASSEMBLED_BYTES, LOG_BYTES, PTX_BYTES, SENTENCE
-from engine.compile.process import apart
+from engine.compile.process import call_apart
 from engine.records import C_TYPES, CompileError, Launch, NotRunnable, Scalar, Source, TensorMap, dtype_of
 
-# What the emulator reads, and what its access rules were measured on: they ask what the assembler makes of that PTX.
+_SPLICE = re.compile(r"\\[ \t]*\r?\n")  # a line splice, also inside a word
+_GAP = r"(?:[ \t]|/\*(?s:.*?)\*/)*"
+_ASKS = re.compile(
+    rf"(?:#|%:|\?\?=){_GAP}(?:include(?:_next)?|import|embed)\b{_GAP}(.*)|\b__has_(?:include(?:_next)?|embed)\b{_GAP}(.*)"
+)
+_NAMED = re.compile(r'"([^"\n]*)"|<([^>\n]*)>')
+_MENTIONED = re.compile(r"(?:#|%:)\s*(?:ifdef|ifndef)\s*$|\bdefined\s*\(?\s*$")  # whether __has_include is there
+_COMMENTED = re.compile(r"\s*//(?:(?!\*/).)*$")
+
+
+def check_includes(source: Source, folders: tuple[str, ...]) -> None:
+    """Raise CompileError with its line for an #include of an absolute path, a parent folder or a macro's name.
+
+    The same for a file that lies in the current folder and in none of `folders`.
+    """
+    text = _SPLICE.sub(lambda splice: "\0", source.text)  # keeps the line numbers
+    for asked in _ASKS.finditer(text.replace("\0", "")):
+        reason = _refused(asked, source, folders)
+        if reason is not None:
+            line = _line_of(text, asked.start())
+            sentence = f"{source.name} does not compile: line {line}: {reason}."
+            raise CompileError(sentence, sentence, line)
+
+
+def _refused(asked: re.Match[str], source: Source, folders: tuple[str, ...]) -> str | None:
+    before = asked.string[asked.string.rfind("\n", 0, asked.start()) + 1 : asked.start()]
+    if _COMMENTED.match(before):
+        return None
+    named = _NAMED.search(asked[1] or asked[2] or "")
+    if asked[1] is None and _MENTIONED.search(before):
+        return None
+    if asked[1] is None and (named is None or not asked[2].startswith("(")):
+        return "whether a header is there can be asked by its name only"
+    if named is None:
+        return "an #include must name its file itself, and not by a macro" if (asked[1] or "").strip() else None
+    name = named[1] if named[1] is not None else named[2]
+    if re.match(r"\s*(?:[/\\]|\w:)", name) or ".." in re.split(r"[/\\]", name):
+        return f"only headers of the include folders can be included, not {name}"
+    beside = any((folder / name).is_file() for folder in (Path(), Path(source.name).parent))
+    if beside and not any((Path(folder) / name).is_file() for folder in folders):
+        return f'cannot open source file "{name}"'
+    return None
+
+
+def _line_of(text: str, place: int) -> int:
+    """Return the line of an index into `text`, in which a NUL stands for each splice."""
+    parts = text.split("\0")
+    line, at = 1, 0
+    for number, part in enumerate(parts):
+        inside = part[: place - at] if place - at < len(part) or number == len(parts) - 1 else part
+        line += inside.count("\n")
+        at += len(part)
+        if at > place:
+            break
+        line += 1
+    return line
+
+
+# The emulator reads PTX of this architecture, and its access rules were measured on the machine code of that PTX.
 EMULATED_ARCHITECTURE, ASSEMBLED_ARCHITECTURE = "compute_90", "sm_90"
-# cooperative_groups.h without libcu++, which would be 9 of 10 parts of the compile time. The functions come out the
-# same; missing is only what takes a cuda::atomic, so a file that names `cuda` gets all of it.
+# cooperative_groups.h without libcu++, which takes nine tenths of the compile time. The functions come out the same;
+# only functions that take a cuda::atomic are missing, so a file that names `cuda` gets all of libcu++.
 _LEAN_GROUPS = "-D_CG_LIMIT_INCLUDED_DEPENDENCIES"
 _NAMES_CUDA = re.compile(r"\bcuda\s*::|<cuda/|\bnamespace\s+cuda\b")
-# The C headers that students' files include out of habit. NVRTC knows their functions already but has no such files;
-# where one defines types or constants, CUDA's own C++ library has them. They are files, and not handed to NVRTC as
-# texts: with texts it was seen to crash after compile errors.
+# The C headers that students' files include out of habit. NVRTC knows their functions but has no such files; CUDA's
+# own C++ library has the types and constants of some. They are files because NVRTC was seen to crash after compile
+# errors if it is given headers as texts.
 STANDARD_HEADERS = Path(__file__).parent / "include"
 TENSOR_MAP_BYTES = 128
 _PARAMETER = re.compile(r"\.param (?:\.align \d+ )?\.[a-z](\d+) \w+(?:\[(\d+)\])?")
-# Headers of CUDA's that lie in packages of their own, and those: one is small and required, the other has 60 MB.
+# CUDA headers from separate packages: one is small and required, the other has 60 MB.
 _PACKAGES = {"crt/mma.h": "nvidia-cuda-crt", "curand_kernel.h": "nvidia-curand"}
-# What the compiler says first of a kernel whose parameter has an unknown type, which it says next.
+# The compiler's first message about a parameter of unknown type; the next message names the type.
 _CONSEQUENCE = re.compile(r'error: (?:attribute "__\w+__" does not apply here|incomplete type "void" is not allowed)')
 _ADVICE = (
     (
@@ -49,8 +106,9 @@ _ERROR = re.compile(r"(?:^|: )(?:catastrophic |internal )?error(?: #[\w-]+)?: (.
 
 @dataclass(frozen=True)
 class Compiled:
-    """`ptx`, and the `cubin`: none for a virtual architecture. `symbols`: what the kernels of `Source.names` are called
-    in them. `warnings`: the compiler's log of a source that compiles."""
+    """`ptx`, and the `cubin` for a real architecture. `symbols`: the kernels of `Source.names` in them. `warnings`: the
+    log.
+    """
 
     ptx: bytes
     cubin: bytes
@@ -59,50 +117,52 @@ class Compiled:
 
 
 def compile_source(source: Source, architecture: str) -> bytes:
-    """`source` for `architecture`: PTX text for "compute_90", a cubin for "sm_90". CompileError with the .cu line.
+    """Compile `source` to PTX for "compute_90", or to a cubin for "sm_90". CompileError with the .cu line.
 
-    Where the emulator will ask for the cubin too, since there is shared memory, both are made in one compilation.
+    One compilation makes both if the emulator will need the cubin too, because the kernel uses shared memory.
     NotRunnable: the source needs another GPU.
     """
-    made = compiled(source, architecture)
+    made = compile_with_log(source, architecture)
     return made.ptx if architecture.startswith("compute_") else made.cubin
 
 
-def compiled(source: Source, architecture: str) -> Compiled:
-    """`compile_source`, and what the compiler says beside it. A foreign text is compiled in a process of its own."""
+def compile_with_log(source: Source, architecture: str) -> Compiled:
+    """Compile, and return the compiler's warnings too. A foreign text is compiled in a separate process."""
     if not source.foreign:
-        return compiled_here(source, architecture)
+        return compile_here(source, architecture)
     if (source, architecture) not in _foreign:
-        keep(source, architecture, apart(source.name, source.text, compiled_here, source, architecture))
+        remember_compiled(
+            source, architecture, call_apart(source.name, source.text, compile_here, source, architecture)
+        )
     return _foreign[source, architecture]
 
 
-def keep(source: Source, architecture: str, made: Compiled) -> None:
-    """Remember what a process of its own has made of a foreign text."""
+def remember_compiled(source: Source, architecture: str, made: Compiled) -> None:
+    """Remember the result that a separate process made of a foreign text."""
     while len(_foreign) >= _KEPT:
         del _foreign[next(iter(_foreign))]
     _foreign[source, architecture] = made
-    if made.cubin and architecture == EMULATED_ARCHITECTURE:  # both were made in one compilation
+    if made.cubin and architecture == EMULATED_ARCHITECTURE:  # one compilation made both
         _foreign[source, ASSEMBLED_ARCHITECTURE] = made
 
 
-def compiled_here(source: Source, architecture: str) -> Compiled:
-    """`compiled`, in this process."""
+def compile_here(source: Source, architecture: str) -> Compiled:
+    """Compile in this process."""
     if architecture == EMULATED_ARCHITECTURE and "__shared__" in source.text and not source.capability:
-        if source.foreign and "mma.h" in source.text:  # what that unrolls to may take the assembler too long
+        if source.foreign and "mma.h" in source.text:  # its unrolled code may take the assembler too long
             made = _compiled(source, architecture)
             if not assembled(made.ptx):
                 return made
         try:
             return _compiled(source, ASSEMBLED_ARCHITECTURE)
         except CompileError as error:
-            if "ptxas" not in error.log:  # what only the assembler refuses is PTX all the same
+            if "ptxas" not in error.log:  # the PTX is valid even if the assembler refuses it
                 raise
     return _compiled(source, architecture)
 
 
 def assembled(ptx: bytes) -> bool:
-    """Whether the assembler is asked what it makes of this."""
+    """Return whether the assembler's view of this source is needed."""
     return len(ptx) <= ASSEMBLED_BYTES
 
 
@@ -112,7 +172,7 @@ _foreign: dict[tuple[Source, str], Compiled] = {}
 
 @lru_cache(maxsize=_KEPT)
 def _compiled(source: Source, architecture: str) -> Compiled:
-    from cupy_backends.cuda.libs import nvrtc  # heavy: only where something is compiled
+    from cupy_backends.cuda.libs import nvrtc  # a heavy import, needed only to compile
 
     check_includes(source, include_folders())
     options = (
@@ -142,13 +202,15 @@ def _compiled(source: Source, architecture: str) -> Compiled:
         return Compiled(ptx, cubin, symbols, _shortened(nvrtc.getProgramLog(program).strip()))
     except nvrtc.NVRTCError as error:
         log = _shortened(nvrtc.getProgramLog(program).strip())
-        raise _explained(source, log or str(error)) from None
+        raise _first_error(source, log or str(error)) from None
     finally:
         nvrtc.destroyProgram(program)
 
 
 def compile_launch(launch: Launch, architecture: str) -> bytes:
-    """A launch's source for `architecture`, once its kernel is there and takes what the launch passes: CompileError."""
+    """Compile the source of a launch, and check that its kernel exists and takes the launch's arguments.
+    CompileError.
+    """
     ptx = compile_source(launch.source, EMULATED_ARCHITECTURE).decode()
     wanted = [_bytes_of(argument) for argument in launch.args]
     found = re.search(rf"\.entry {re.escape(launch.kernel)}\((.*?)\)", ptx, re.DOTALL)
@@ -178,7 +240,7 @@ def _bytes_of(argument: str | Scalar | TensorMap) -> int:
 
 
 def _fitting(source: Source, architecture: str) -> str:
-    """The architecture with the letter that the source's instructions need: "sm_90a"."""
+    """Return the architecture with the letter that the source's instructions need: "sm_90a"."""
     if not source.capability or not architecture.startswith("sm_"):
         return architecture
     check_capability(source.capability, architecture[3:], source.name)
@@ -186,7 +248,7 @@ def _fitting(source: Source, architecture: str) -> str:
 
 
 def check_capability(needed: str, own: str, name: str, gpu: str = "") -> None:
-    """NotRunnable where `name` needs another compute capability (as in Source) than `gpu`, or this GPU, has ("90")."""
+    """Raise NotRunnable if `name` needs another compute capability (as in Source) than `gpu` or this GPU ("90") has."""
     wanted, only = int(needed.rstrip("a") or 0), needed.endswith("a")
     if int(own) < wanted or (only and int(own) != wanted):
         raise NotRunnable(
@@ -197,8 +259,9 @@ def check_capability(needed: str, own: str, name: str, gpu: str = "") -> None:
 
 @lru_cache(maxsize=1)
 def include_folders() -> tuple[str, ...]:
-    """Where headers lie: those of C, `cooperative_groups.h` (the runtime wheel's), and CuPy's bundled CCCL: libcu++,
-    CUB and Thrust."""
+    """Return the header folders: C, `cooperative_groups.h` (the runtime's wheel), and CuPy's CCCL (libcu++, CUB,
+    Thrust).
+    """
     folders = [STANDARD_HEADERS, *(folder / "cu13" / "include" for folder in _package("nvidia"))]
     cccl = (folder / "_core" / "include" / "cupy" / "_cccl" for folder in _package("cupy"))
     folders += [folder / part for folder in cccl for part in ("libcudacxx", "cub", "thrust")]
@@ -206,7 +269,7 @@ def include_folders() -> tuple[str, ...]:
 
 
 def _package(name: str) -> tuple[Path, ...]:
-    """Where a package lies, found but not imported: CuPy takes half a second."""
+    """Return a package's folder without importing it: CuPy takes half a second."""
     found = find_spec(name)
     return tuple(Path(folder) for folder in found.submodule_search_locations or ()) if found else ()
 
@@ -217,8 +280,8 @@ def _shortened(log: str) -> str:
     return f"{log[:LOG_BYTES]}\n(The log goes on for {len(log) - LOG_BYTES:,} characters.)"
 
 
-def _explained(source: Source, log: str) -> CompileError:
-    """The first error of the log in one sentence: one of the file's own lines, if there is one."""
+def _first_error(source: Source, log: str) -> CompileError:
+    """Return the first error of the log in one sentence, preferably one in the file's own lines."""
     lines = [text for text in log.splitlines() if _ERROR.search(text)]
     own = re.compile(re.escape(source.name) + r"\((\d+)\): ")
     first = next(

@@ -15,7 +15,7 @@ from engine.backends.emulator.registers.masks import WARP
 from engine.backends.emulator.watching.passes import BANKS, WORD
 from engine.backends.emulator.watching.trace import Request, Trace, TracedStep
 from engine.figures.look import AMBER, BLUE, GREEN, GREY, IDLE, ON_PAGE, ORANGE, RED, Figure, Look
-from engine.words import many
+from engine.records.words import many
 
 MOST_FRAMES = 240
 MOST_SQUARES = 8_000  # of all frames together: a browser draws them at once, and a hall of browsers loads them

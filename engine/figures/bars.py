@@ -2,119 +2,149 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from math import log10
 from typing import Any
 
-import pandas as pd
-
-from engine.columns import COLUMNS, COUNTED, MEASURED
-from engine.figures.look import BLUE, LETTER, RED, Figure, Look, base_layout, centred, scaled
-from engine.figures.ticks import fitting, linear_ticks, log_ticks
-from engine.tables import counted_text
-from engine.words import text_of
+from engine.figures.look import (
+    BLUE,
+    GREY,
+    LINES,
+    ORANGE,
+    RED,
+    Figure,
+    Look,
+    base_layout,
+    centred,
+    legend,
+    scaled,
+    ticks,
+)
+from engine.history.tables import COLUMNS, COUNTED, MEASURED, counted_text
+from engine.records.words import text_of
 
 LOG_FROM = 30  # longest over shortest bar: from here on a linear axis would hide the short ones
+FAR = 2.5  # a mark beyond so many longest bars has no line
+Row = Mapping[str, Any]
 ROWS = "rungs"  # views/html/browser.js marks the row of the rung on the page
 BAR = 0.35  # half a bar's height, in rows
+NUMBER, STATUS = 0.27, 0.48  # of the axis: for the number behind the longest bar, and for a number with a status
+COLOURS = (GREY, *LINES[1:6])  # of marks: no bar's blue
 
 
-def bars(frame: pd.DataFrame, key: str, look: Look, nothing: str, may_be_log: bool = True) -> Figure:
-    """Bars of column `key`, the first rung on top.
+def bars(
+    rows: Sequence[Row],
+    key: str,
+    look: Look,
+    nothing: str,
+    *,
+    title: str | None = None,
+    may_be_log: bool = True,
+    marks: Sequence[tuple[str, float]] = (),
+    published: Sequence[float | None] = (),
+    colours: str | Sequence[str] = BLUE,
+    recorded: Sequence[bool] | None = None,
+) -> Figure:
+    """Return bars of column `key` of a ladder's rows, the first rung on top.
 
-    The figure is the same on every rung: its `meta` says that its rows are rungs, and the page marks the one that it is
-    on, without drawing the figure anew.
+    The figure is the same on every rung: its `meta` says that its rows are rungs, and the browser marks the row of the
+    rung on the page.
 
-    `nothing`: what an empty plot says. The axis is logarithmic, and says so, where the longest bar is more than
-    LOG_FROM times the shortest.
+    `nothing`: what an empty plot says. The axis is logarithmic, and says so, if the longest bar is more than LOG_FROM
+    times the shortest. `marks`: (name, value), vertical lines with their names above the plot. `published`: the
+    lecture's numbers, as bars below ours. `recorded`: the bars to hatch; None: as the rows say.
     """
-    values = values_of(frame[key])
-    known = [value for value in values if value is not None]
-    size = look.font
-    layout = {**base_layout(look), "meta": ROWS}
-    layout["height"] = look.height or max(220, round(len(frame) * size * 2.1) + 90)
+    values = values_of(rows, key)
+    texts = [_text(key, row, value) for row, value in zip(rows, values, strict=True)]
+    if recorded is None and COLUMNS[key].group == MEASURED:
+        recorded = ["recorded" in str(row["origin"]) for row in rows]
+    own = _trace(values, texts, look.font) | {
+        # Recorded bars are hatched, so nobody takes them for measurements of this machine.
+        "marker": {"color": colours, "line": {"width": 0}, "pattern": _hatched(recorded or ())},
+        "hovertext": [f"{row['rung']} {row['title']}" for row in rows],
+        "hovertemplate": "%{hovertext}: %{text}<extra></extra>",
+        "showlegend": False,
+    }
+    data = [own]
+    if any(value is not None for value in published):
+        theirs = [text_of(f"lecture_{key}", value) for value in published]
+        data.append(
+            _trace(published, theirs, look.font - 1)
+            | {"marker": {"color": ORANGE, "opacity": 0.85}, "name": "published by the lecture",
+               "hovertemplate": "%{text} in the lecture<extra></extra>"}
+        )  # fmt: skip
+    known = [value for value in (*values, *published) if value is not None]
     log = may_be_log and bool(known) and 0 < min(known) * LOG_FROM < max(known)
-    layout["xaxis"] |= {"title": {"text": scaled(COLUMNS[key].heading, log), "font": {"size": size}},
-                        "type": "log" if log else "linear", "zeroline": not log}  # fmt: skip
+    near = [mark for mark in marks if known and (log or mark[1] < FAR * max(known))]
+    lines = [
+        (name, text_of(key, value), (name, value) in near, COLOURS[i % len(COLOURS)])
+        for i, (name, value) in enumerate(marks if known else ())
+    ]
+    notes = _failures(rows, values, look.font)
+    if not known:
+        notes.append(centred(nothing, look.font + 1) | ({"x": 1, "xanchor": "right"} if notes else {}))
+    layout = base_layout(look) | {
+        "meta": ROWS,
+        "height": look.height or max(220, round(len(rows) * look.font * (2.9 if len(data) > 1 else 2.1)) + 100),
+        "bargap": 0.22 if len(data) > 1 else 1 - 2 * BAR,
+        "bargroupgap": 0.08 if len(data) > 1 else 0,
+        "annotations": notes,
+        "shapes": [
+            {"type": "line", "layer": "below", "x0": value, "x1": value, "y0": 0, "y1": 1, "yref": "paper",
+             "line": {"color": colour, "width": 2}}
+            for (_, value), (_, _, drawn, colour) in zip(marks, lines, strict=False) if drawn
+        ],
+        **legend(look),
+    }  # fmt: skip
+    layout["xaxis"] |= _axis(known, near, any(RED in text for text in texts), log) | {
+        "title": {"text": scaled(title or COLUMNS[key].heading, log), "font": {"size": look.font}}
+    }
     layout["yaxis"] |= {
-        "tickvals": list(range(len(frame))),
-        "ticktext": [str(rung) for rung in frame["rung"]],
+        "tickvals": list(range(len(rows))),
+        "ticktext": [str(row["rung"]) for row in rows],
         "ticklabelstandoff": 6,
         "showgrid": False,
-        "range": [len(frame) - 0.4, -0.6],
+        "range": [len(rows) - 0.4, -0.6],
     }
-    layout["bargap"] = 1 - 2 * BAR
-    texts = [_text(key, row, value) for row, value in zip(frame.to_dict("records"), values, strict=True)]
-    data = {
+    return {"data": [*data, *(_legend_entry(*line) for line in lines)], "layout": layout}
+
+
+def _trace(values: Sequence[float | None], texts: Sequence[str], size: int) -> dict[str, Any]:
+    return {
         "type": "bar",
         "orientation": "h",
-        "x": values,
-        "y": list(range(len(frame))),
-        "text": texts,
+        "x": list(values),
+        "y": list(range(len(values))),
+        "text": list(texts),
         "textposition": "outside",
         "constraintext": "none",
         "textfont": {"size": size},
         "cliponaxis": False,
-        "marker": {
-            "color": BLUE,
-            "opacity": 1.0,
-            "line": {"width": 0},
-            # Recorded bars are hatched, so that nobody takes them for what this machine just did.
-            "pattern": hatched(["recorded" in str(origin) for origin in frame["origin"]])
-            if COLUMNS[key].group == MEASURED
-            else {},
-        },
-        "hovertext": [f"{rung} {title}" for rung, title in zip(frame["rung"], frame["title"], strict=True)],
-        "hovertemplate": "%{hovertext}: %{text}<extra></extra>",
     }
-    layout["annotations"] = _failures(frame, values, size)
+
+
+def _legend_entry(name: str, text: str, near: bool, colour: str) -> dict[str, Any]:
+    """A trace without points, for the name of a mark in the legend; ▸: the mark is far to the right."""
+    return {"type": "scatter", "mode": "lines", "x": [None], "y": [None], "line": {"color": colour, "width": 2},
+            "name": f"<b>{name}</b> {text}{'' if near else ' ▸'}"}  # fmt: skip
+
+
+def _axis(known: Sequence[float], marks: Sequence[tuple[str, float]], statuses: bool, log: bool) -> dict[str, Any]:
+    """An axis that begins where every bar can be seen, and has room for the number behind the longest."""
     if not known:
-        beside = {"x": 1, "xanchor": "right"} if layout["annotations"] else {}  # of what failed
-        layout["annotations"].append(centred(nothing, size + 1) | beside)
-        layout["xaxis"] |= {"showticklabels": False, "showgrid": False, "zeroline": False, "range": [0, 1]}
-    figure = {"data": [data], "layout": layout}
-    return with_room(figure, look) if known else figure
+        return {"showticklabels": False, "showgrid": False, "zeroline": False, "range": [0, 1]}
+    room = 1 - (STATUS if statuses else NUMBER)
+    furthest = max((value for _, value in marks), default=0.0)
+    if not log:
+        high = max(max(known) / room, 1.04 * furthest) or 1.0
+        return {"type": "linear", "zeroline": True, "range": [0, high], **ticks(high)}
+    low = log10(min(known)) - 0.35
+    high = max(low + (log10(max(known)) - low) / room, log10(furthest) + 0.05 if furthest else low)
+    return {"type": "log", "zeroline": False, "range": [low, high], **ticks(10**high)}
 
 
-def with_room(figure: Figure, look: Look) -> Figure:
-    """An axis that begins where every bar can be seen, and ends where the number behind each of them is not cut."""
-    layout = figure["layout"]
-    ends = [
-        (float(value), len(re.sub("<[^>]*>", "", text)) * LETTER * look.font + 8)
-        for trace in figure["data"]
-        for value, text in zip(trace["x"], trace["text"], strict=True)
-        if value is not None
-    ]
-    width = width_of(layout, look)
-    shares = [(value, min(0.7, words / width)) for value, words in ends]
-    if layout["xaxis"]["type"] == "linear":
-        layout["xaxis"]["range"] = [0, max(value / (1 - words) for value, words in shares) or 1.0]
-        return with_ticks(figure, look)
-    low = log10(min(value for value, _ in shares)) - 0.35
-    high = max(low + (log10(value) - low) / (1 - words) for value, words in shares)
-    layout["xaxis"]["range"] = [low, high]
-    return with_ticks(figure, look)
-
-
-def width_of(layout: dict[str, Any], look: Look) -> float:
-    """Pixels that the names of the rungs leave of the plot."""
-    names = max(len(re.sub("<[^>]*>", "", text)) for text in layout["yaxis"]["ticktext"])
-    return max(180.0, look.width - names * LETTER * look.font - 40)
-
-
-def with_ticks(figure: Figure, look: Look) -> Figure:
-    """With ticks on its axis that do not meet."""
-    axis = figure["layout"]["xaxis"]
-    low, high = axis["range"]
-    ticks = partial(linear_ticks, high) if axis["type"] == "linear" else partial(log_ticks, low, high)
-    axis |= fitting(ticks, width_of(figure["layout"], look), look.font)
-    return figure
-
-
-def _text(key: str, row: dict[Any, Any], value: float | None) -> str:
-    """The number behind a bar, and what became of a run beside whose recorded number it stands."""
+def _text(key: str, row: Row, value: float | None) -> str:
+    """The number behind a bar; of a recorded number also the status of the run here, if it failed."""
     if value is None:
         return ""
     number = counted_text(row, key) if COLUMNS[key].group == COUNTED else text_of(key, row[key])
@@ -125,25 +155,17 @@ def _text(key: str, row: dict[Any, Any], value: float | None) -> str:
     return f'{number} <span style="color:{RED}">{sign} {text_of("status", status)}</span>'
 
 
-def _failures(frame: pd.DataFrame, values: Sequence[float | None], size: int) -> list[dict[str, Any]]:
-    """What stands where a failed rung would have a bar: its status."""
+def _failures(rows: Sequence[Row], values: Sequence[float | None], size: int) -> list[dict[str, Any]]:
+    """The status of each failed rung, in place of its bar."""
     return [
-        {
-            "text": f"✗ {text_of('status', status)}",
-            "x": 0,
-            "xref": "paper",
-            "xanchor": "left",
-            "y": i,
-            "showarrow": False,
-            "font": {"size": size, "color": RED},
-        }
-        for i, status in enumerate(frame["status"])
-        if status not in (None, "ok") and values[i] is None
-    ]
+        {"text": f"✗ {text_of('status', row['status'])}", "x": 0, "xref": "paper", "xanchor": "left", "y": i,
+         "showarrow": False, "font": {"size": size, "color": RED}}
+        for i, row in enumerate(rows)
+        if row["status"] not in (None, "ok") and values[i] is None
+    ]  # fmt: skip
 
 
-def hatched(recorded: Sequence[bool]) -> dict[str, Any]:
-    """The pattern of bars that were `recorded`."""
+def _hatched(recorded: Sequence[bool]) -> dict[str, Any]:
     return {
         "shape": ["/" if each else "" for each in recorded],
         "fillmode": "overlay",
@@ -153,6 +175,6 @@ def hatched(recorded: Sequence[bool]) -> dict[str, Any]:
     }
 
 
-def values_of(column: pd.Series) -> list[float | None]:
-    """A column as numbers, None for what was not measured."""
-    return [None if value is None or pd.isna(value) else float(value) for value in column]
+def values_of(rows: Sequence[Row], key: str) -> list[float | None]:
+    """Return a column as numbers, None for what was not measured."""
+    return [None if row[key] is None or row[key] != row[key] else float(row[key]) for row in rows]

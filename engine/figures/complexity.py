@@ -6,11 +6,24 @@ from collections.abc import Sequence
 from math import ceil, log2, log10
 from typing import Any
 
-from engine.figures.look import AMBER, BLUE, GREEN, GREY, ON_PAGE, ORANGE, Figure, Look, base_layout, centred, scaled
-from engine.figures.ticks import log_ticks
+from engine.figures.look import (
+    AMBER,
+    BLUE,
+    GREEN,
+    GREY,
+    ON_PAGE,
+    ORANGE,
+    Figure,
+    Look,
+    base_layout,
+    centred,
+    scaled,
+    some,
+    ticks,
+)
 from engine.lectures.arithmetic.complexity import Level, cost_of, steps_of, work
 from engine.lectures.arithmetic.elements import CLAIM, Division
-from engine.words import count_text, time_text
+from engine.records.words import count_text, time_text
 
 MOST_STEPS = 64  # bars that have room
 SMALL = 420  # pixels: below that only what is necessary
@@ -29,7 +42,7 @@ def sweep_figure(points: Sequence[Division], automatic: Division | None, look: L
     layout = base_layout(look)
     layout["height"] = look.height or 540
     layout["margin"] |= {"l": 74, "t": 12 + round(3.2 * size), "r": 16}
-    shown = elements[:: 2 if len(elements) > 8 else 1]
+    shown = some(elements)
     layout["xaxis"] |= {
         "type": "log",
         "range": [log10(0.72), log10(max(elements) * 1.4)],
@@ -43,11 +56,11 @@ def sweep_figure(points: Sequence[Division], automatic: Division | None, look: L
     small = layout["height"] < SMALL
     counts = [value for point in points for value in (point.steps, point.cost / n)]
     times = [point.time_us or 0.0 for point in timed]
-    ticks = {"size": size - 4 if small else size}
+    type_size = {"size": size - 4 if small else size}
     layout["yaxis"] |= {"type": "log", "domain": [0.57, 1], "title": _title(scaled("steps, cost"), size),
-                        "tickfont": ticks, **_ticks(counts, 2 if small else 5)}  # fmt: skip
+                        "tickfont": type_size, **ticks(max(counts), 3 if small else 5)}  # fmt: skip
     layout["yaxis2"] = {**layout["yaxis"], "domain": [0, 0.43], "title": _title(scaled("time (µs)"), size),
-                        **_ticks(times, 2 if small else 5)}  # fmt: skip
+                        **ticks(max(times, default=1.0), 3 if small else 5)}  # fmt: skip
     layout["showlegend"] = True
     layout["legend"] = {"orientation": "h", "x": 0, "y": 1.0, "yanchor": "bottom", "font": {"size": size - 2}}
     layout["shapes"], layout["annotations"] = _marks(n, max(elements), size)
@@ -69,12 +82,6 @@ def sweep_figure(points: Sequence[Division], automatic: Division | None, look: L
         layout["yaxis2"] |= {"showticklabels": False, "showgrid": False}
         layout["annotations"].append(centred("No times yet: press Run the sweep on a GPU.", size) | {"y": 0.22})
     return {"data": data, "layout": layout}
-
-
-def _ticks(values: Sequence[float], most: int) -> dict[str, Any]:
-    if not values or min(values) <= 0:
-        return {"tickvals": [], "ticktext": []}
-    return log_ticks(log10(0.9 * min(values)), log10(1.1 * max(values)), most)
 
 
 def _title(text: str, size: int) -> dict[str, Any]:
@@ -194,7 +201,7 @@ def tree_figure(made: Sequence[Level], n: int, time: str, look: Look = ON_PAGE) 
     plot = max(2.8 * size, layout["height"] - 38 - 6.5 * size)  # pixels that the words above and the axis leave
     room = max(0.45, (most + 0.15) * 1.6 * size / (plot - 1.6 * size)) if len(made) > 1 else 0.45  # for their names
     layout["yaxis"] |= {"type": "log", "title": _title(scaled("threads"), size), "range": [-0.15, most + room],
-                        **_ticks([1, max(allotted)], 3 if layout["height"] < SMALL else 8)}  # fmt: skip
+                        **ticks(max(allotted), 3 if layout["height"] < SMALL else 8)}  # fmt: skip
     layout["bargap"], layout["shapes"] = 0.15, shapes
     cost = cost_of(made)
     lines = [

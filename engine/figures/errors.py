@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import floor, inf, log10
+from math import ceil, floor, inf, log10
 from statistics import median
 from typing import Any
 
@@ -20,9 +20,9 @@ from engine.figures.look import (
     base_layout,
     centred,
     scaled,
+    some,
 )
-from engine.figures.ticks import log_ticks, spread
-from engine.words import size_text
+from engine.records.words import size_text
 
 AROUND = 150  # pixels of the legend and the axis
 SPREAD = 0.7  # of the distance between two N: how far apart the points of one N are at most
@@ -66,20 +66,20 @@ def error_lines(
     data = [_line(curve, i) for i, curve in enumerate(curves)]
     drawn = [part for part in series if part.points]
     data += [_dots(part, 10**zero, look, _aside(i, len(drawn), sizes)) for i, part in enumerate(drawn)]
-    shown = spread(sizes, 7, log=True)
+    shown = some(sizes, 7)
     layout["xaxis"] |= {
         "type": "log",
         "title": {"text": scaled("N"), "font": {"size": look.font - 1}},
         "tickvals": shown,
         "ticktext": [size_text(s) for s in shown],
     }
-    ticks = log_ticks(low, high, max(3, min(8, (layout["height"] - AROUND) // 40)))
+    powers = range(low, ceil(high) + 1, ceil((high - low) / max(2, min(8, rows // 2))) or 1)
     layout["yaxis"] |= {
         "type": "log",
         "title": {"text": scaled("error"), "font": {"size": look.font - 1}},
         "range": [zero - 0.5 * (low - zero) if exact else low - 0.3, high + 0.4],
-        "tickvals": [*([10**zero] if exact else []), *ticks["tickvals"]],
-        "ticktext": [*(["exact"] if exact else []), *ticks["ticktext"]],
+        "tickvals": [*([10**zero] if exact else []), *(10.0**power for power in powers)],
+        "ticktext": [*(["exact"] if exact else []), *(f"10<sup>{power}</sup>".replace("-", "−") for power in powers)],
     }
     layout["showlegend"] = True
     layout["legend"] = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom",

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from textwrap import wrap
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from engine.figures.bars import bars, hatched
-from engine.figures.look import BLUE, GREEN, GREY, LETTER, ON_PAGE, RED, Figure, Look, base_layout
-from engine.figures.marks import mark
+from engine.figures.bars import Row, bars
+from engine.figures.look import BLUE, GREEN, GREY, ON_PAGE, RED, Figure, Look, base_layout
 from engine.history.history import device_line
 from engine.lectures.arithmetic.float_sums import Repeats
 from engine.records import Measurement
-from engine.words import size_text
+from engine.records.words import size_text
 
 MOST_BARS = 40
 NO_ANSWERS = "Nothing has run yet.<br>Run the ladder (L)."
@@ -32,8 +29,7 @@ def repeats_figure(found: Repeats | None, current: str, look: Look = ON_PAGE) ->
         layout["yaxis"] |= {"visible": False}
         return {"data": [{"type": "bar", "x": [], "y": []}], "layout": layout}
     places, counts, width, words = _bars(found)
-    said = f"{origin(found)}, N = {size_text(found.choice.n)}, {found.choice.dtype}"
-    lines = wrap(said, int((look.width - 70) / LETTER / look.font))
+    lines = [f"{origin(found)},", f"N = {size_text(found.choice.n)}, {found.choice.dtype}"]
     layout["margin"] |= {"l": 56, "t": 14 + round(1.4 * look.font * len(lines))}
     size = {"size": look.font - 1}
     layout["xaxis"] |= {"title": {"text": "answer − exact sum", "font": size}, "exponentformat": "power", "nticks": 6,
@@ -52,19 +48,16 @@ def repeats_figure(found: Repeats | None, current: str, look: Look = ON_PAGE) ->
 
 
 def answers_bars(
-    frame: pd.DataFrame, answers: Sequence[float | None], recorded: Sequence[bool], exact: float | None, look: Look
+    rows: Sequence[Row], answers: Sequence[float | None], recorded: Sequence[bool], exact: float | None, look: Look
 ) -> Figure:
     """Bars of the rungs' `answers`, those `recorded` hatched, and the `exact` sum as a line that they reach or miss.
 
-    `frame`: the ladder's table. None: not run.
+    `rows`: of the ladder's table. None: not run.
     """
-    own = pd.DataFrame({"rung": frame["rung"], "title": frame["title"], "answer": list(answers)}, dtype=object)
-    figure = bars(own.assign(status=None, origin=None), "answer", look, NO_ANSWERS, may_be_log=False)
-    missed = [value is not None and value != exact for value in answers]
-    figure["data"][0]["marker"] |= {"color": [RED if miss else BLUE for miss in missed], "pattern": hatched(recorded)}
-    if exact is not None:
-        mark(figure, "answer", [("exact", exact)], look)
-    return figure
+    own = [{**row, "answer": value, "status": None, "origin": None} for row, value in zip(rows, answers, strict=True)]
+    colours = [RED if value is not None and value != exact else BLUE for value in answers]
+    return bars(own, "answer", look, NO_ANSWERS, may_be_log=False, colours=colours,
+                recorded=recorded, marks=[] if exact is None else [("exact", exact)])  # fmt: skip
 
 
 def origin(found: Repeats) -> str:

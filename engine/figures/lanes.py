@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import Any
+from collections.abc import Collection
+from itertools import accumulate, groupby
+from typing import Any, NamedTuple
 
 from engine.backends.emulator.registers.masks import WARP
 from engine.backends.emulator.watching.trace import Trace, TracedStep
@@ -11,6 +12,7 @@ from engine.figures.look import GREY, IDLE, LINES, ON_PAGE, RED, Figure, Look
 
 MOST_CELLS = 40_000
 MOST_ROWS = 256  # threads of a block that are drawn one row each
+MOST_RUNS = 12_000  # bars of a figure: a browser draws them in a second
 
 
 def line_colours(trace: Trace) -> dict[int, str]:
@@ -32,36 +34,32 @@ def lane_figure(trace: Trace, warp: int | None, look: Look = ON_PAGE) -> Figure:
     warps = range(min(trace.warps, MOST_ROWS // WARP)) if warp is None else range(warp, warp + 1)
     steps = shown_steps(trace, warp)
     colours = line_colours(trace)
-    order = list(colours)
-    rows = [[_colour(step, w, lane, order) for step in steps] for w in warps for lane in range(WARP)]
-    kinds = [IDLE, *colours.values()]
-    scale = [[edge, colour] for i, colour in enumerate(kinds) for edge in (i / len(kinds), (i + 1) / len(kinds))]
-    heat = {
-        "type": "heatmap",
-        "z": rows,
-        "zmin": -0.5,
-        "zmax": len(kinds) - 0.5,
-        "colorscale": scale,
-        "showscale": False,
-        "xgap": 0.5 if len(steps) < 160 else 0,
-        "ygap": 0.5 if len(rows) <= 64 else 0,
-        "hoverongaps": False,
-        "customdata": [[step.line for step in steps]] * len(rows) if len(rows) <= 64 else None,
-        "hovertemplate": "step %{x}, thread %{y}" + (": line %{customdata}" if len(rows) <= 64 else "")
-        + "<extra></extra>",
+    numbered = [(at, run) for at, step in enumerate(steps) for run in _runs(step, warps)]
+    rows = WARP * len(warps)
+    bars = {
+        "type": "bar",
+        "x": [at for at, _ in numbered],
+        "y": [run.lanes for _, run in numbered],
+        "base": [run.first - 0.5 for _, run in numbered],
+        "width": 0.9 if len(steps) < 160 else 1,
+        "marker": {"color": [colours.get(steps[at].line, IDLE) if run.active else IDLE for at, run in numbered],
+                   "line": {"width": 0}},
+        "customdata": [[run.words, steps[at].line] for at, run in numbered],
+        "hovertemplate": f"step %{{x}}, {'thread' if warp is None else 'lane'} %{{customdata[0]}}: "
+        "line %{customdata[1]}<extra></extra>",
     }  # fmt: skip
     split = [i for i, step in enumerate(steps) if any(0 < step.taken[w] != step.lanes[w] for w in warps if step.taken)]
     marks = {
         "type": "scatter",
         "mode": "markers",
         "x": split,
-        "y": [-0.5 - 0.8 * len(rows) / WARP] * len(split),
+        "y": [-0.5 - 0.8 * rows / WARP] * len(split),
         "marker": {"symbol": "triangle-down", "size": 10, "color": RED},
         "cliponaxis": False,
         "hovertemplate": "a branch splits the warp<extra></extra>",
     }
     size = look.font
-    ticks = list(range(0, len(rows), max(8, len(rows) // 8)))
+    ticks = list(range(0, rows, max(8, rows // 8)))
     axis = {"fixedrange": True, "zeroline": False, "tickfont": {"size": size - 3}, "showgrid": False}
     layout: dict[str, Any] = {
         "height": look.height,
@@ -71,7 +69,7 @@ def lane_figure(trace: Trace, warp: int | None, look: Look = ON_PAGE) -> Figure:
         "dragmode": False,
         "hoverlabel": {"font": {"size": size}},
         "xaxis": {**axis, "title": {"text": "time: steps of the block", "font": {"size": size - 2}, "standoff": 4}},
-        "yaxis": {**axis, "range": [len(rows) - 0.5, -0.5 - 1.6 * len(rows) / WARP], "tickvals": ticks,
+        "yaxis": {**axis, "range": [rows - 0.5, -0.5 - 1.6 * rows / WARP], "tickvals": ticks,
                   "title": {"text": "thread" if warp is None else "lane", "font": {"size": size - 2}, "standoff": 2}},
         "shapes": [
             {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": i * WARP - 0.5, "y1": i * WARP - 0.5,
@@ -79,23 +77,40 @@ def lane_figure(trace: Trace, warp: int | None, look: Look = ON_PAGE) -> Figure:
             for i in range(1, len(warps))
         ],
     }  # fmt: skip
-    return {"data": [heat, marks], "layout": layout}
+    return {"data": [bars, marks], "layout": layout}
 
 
-def _colour(step: TracedStep, warp: int, lane: int, order: Sequence[int]) -> int | None:
-    """Of a lane in a step: 1 + the place of its line in `order`, 0 where its warp leaves it behind, None where the warp
-    takes no part."""
-    lanes = step.lanes[warp]
-    if not lanes:
-        return None
-    return 1 + _index(order, step.line) if lanes >> lane & 1 else 0
+class _Run(NamedTuple):
+    """Neighbouring rows of one step that either all execute its line or all wait."""
+
+    first: int
+    lanes: int
+    active: bool
+
+    @property
+    def words(self) -> str:
+        return str(self.first) if self.lanes == 1 else f"{self.first} to {self.first + self.lanes - 1}"
+
+
+def _runs(step: TracedStep, warps: range) -> list[_Run]:
+    """The runs of one step, from the first row down. Warps that take no part in the step have none."""
+    lanes = [(step.lanes[w] >> lane & 1) if step.lanes[w] else None for w in warps for lane in range(WARP)]
+    runs, first = [], 0
+    for active, group in groupby(lanes):
+        count = len(list(group))
+        if active is not None:
+            runs.append(_Run(first, count, bool(active)))
+        first += count
+    return runs
 
 
 def shown_steps(trace: Trace, warp: int | None) -> list[TracedStep]:
     """The steps that `lane_figure` draws: those in which a shown warp takes part, as many as can be drawn."""
     warps = range(min(trace.warps, MOST_ROWS // WARP)) if warp is None else range(warp, warp + 1)
     steps = [step for step in trace.steps if any(step.lanes[w] for w in warps)]
-    return steps[: MOST_CELLS // (WARP * len(warps))]
+    steps = steps[: MOST_CELLS // (WARP * len(warps))]
+    runs = accumulate(len(_runs(step, warps)) for step in steps)
+    return steps[: sum(drawn <= MOST_RUNS for drawn in runs)]
 
 
 def active_lanes(trace: Trace, warp: int | None) -> float | None:
@@ -108,7 +123,3 @@ def active_lanes(trace: Trace, warp: int | None) -> float | None:
                 issued += step.instructions
                 lanes += step.instructions * step.lanes[w].bit_count()
     return lanes / issued if issued else None
-
-
-def _index(order: Sequence[int], line: int) -> int:
-    return order.index(line) if line in order else 0

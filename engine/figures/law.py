@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import ceil, log10
+from math import log10
 from typing import Any
 
-from engine.figures.look import BLUE, GREEN, GREY, ON_PAGE, ORANGE, Figure, Look, base_layout, scaled, upright
-from engine.figures.ticks import linear_ticks, log_ticks
+from engine.figures.look import BLUE, GREEN, GREY, ON_PAGE, ORANGE, Figure, Look, base_layout, scaled, some, ticks
 from engine.lectures.laws import counted
 from engine.lectures.laws.counted import Point
 from engine.lectures.laws.formulas import Law
 from engine.records import Settled
-from engine.words import size_text, time_text
+from engine.records.words import size_text, time_text
 
 HEIGHT = 430
 WORDS = 0.74  # of the type: that of the words above the plot, whose lines must fit a column and leave room for a plot
@@ -34,14 +33,13 @@ def law_figure(
     every = {"": timed, **{label: list(times) for label, times in others.items() if times}} if timed else {}
     words = _words(law, choice, found, bool(timed))
     beside = [label for label in every if label]
-    if len(beside) > 1:  # their ends would meet: they are named here
+    if beside:
         words.append((f"<b>—</b> GPU time of {', '.join(beside)}", GREY))
     top = 14 + round(len(words) * _words_type(look) * 1.5)
     layout["height"] = max(look.height or HEIGHT, top + 13 * look.font)  # what the words leave must still be a plot
     layout["margin"] |= {"t": top, "l": 66, "r": 74 if timed else 16, "b": 24 + 2 * look.font}
-    height = layout["height"] - top - layout["margin"]["b"]
     layout["xaxis"] |= _across(law, choice, found, look)
-    layout["yaxis"] |= _upright(law, found, look, height)
+    layout["yaxis"] |= _upright(law, found, look)
     layout["shapes"] = [
         {"type": "line", "x0": own, "x1": own, "y0": 0, "y1": 1, "yref": "paper", "layer": "below",
          "line": {"color": GREY, "width": 1, "dash": "dot"}}
@@ -49,10 +47,8 @@ def law_figure(
     layout["annotations"] = [_line(text, colour, i, look) for i, (text, colour) in enumerate(reversed(words))]
     data = _law_lines(law, found)
     if timed:
-        layout["yaxis2"] = _times_axis(law, every, look, height)
+        layout["yaxis2"] = _times_axis(law, every, look)
         data += _time_lines(found, every)
-        if len(beside) == 1:
-            layout["annotations"].append(_label(beside[0], every[beside[0]], layout, found, height, look))
     data.append(_counts(law, found))
     return {"data": data, "layout": layout}
 
@@ -94,24 +90,23 @@ def _across(law: Law, choice: Settled, found: Sequence[Point], look: Look) -> di
         "zeroline": False,
     }
     if law.decades:
-        step = ceil(len(values) / 8)
-        ticks = values[::step]
+        shown = some(values)
         room = 0.04 * log10(values[-1] / values[0])
-        return axis | {"type": "log", "tickvals": ticks, "ticktext": [size_text(value) for value in ticks],
+        return axis | {"type": "log", "tickvals": shown, "ticktext": [size_text(value) for value in shown],
                        "range": [log10(values[0]) - room, log10(values[-1]) + room]}  # fmt: skip
-    ticks = sorted({values[0], *(value for value in values if value % 4 == 0)})
-    return axis | {"tickvals": ticks, "range": [values[0] - 0.8, values[-1] + 0.8], "showgrid": False}
+    fourth = sorted({values[0], *(value for value in values if value % 4 == 0)})
+    return axis | {"tickvals": fourth, "range": [values[0] - 0.8, values[-1] + 0.8], "showgrid": False}
 
 
-def _upright(law: Law, found: Sequence[Point], look: Look, height: float) -> dict[str, Any]:
+def _upright(law: Law, found: Sequence[Point], look: Look) -> dict[str, Any]:
     most = max(max(point.expected, point.lecture or 0, point.counted or 0) for point in found)
     size = _words_type(look)
-    title = {"text": upright(law.unit[:1].upper() + law.unit[1:], law.decades, height, size), "font": {"size": size}}
+    title = {"text": _upright_title(law.unit[:1].upper() + law.unit[1:], law.decades), "font": {"size": size}}
     if not law.decades:
         return {"title": title, "range": [0, most * 1.08], "rangemode": "tozero", "zeroline": True}
-    ticks = [2**power for power in range(0, 6) if 2**power <= max(most, 2) * 1.01]
-    return {"title": title, "type": "log", "range": [log10(0.8), log10(max(most, 2) * 1.3)], "tickvals": ticks,
-            "ticktext": [str(tick) for tick in ticks]}  # fmt: skip
+    powers = [2**power for power in range(0, 6) if 2**power <= max(most, 2) * 1.01]
+    return {"title": title, "type": "log", "range": [log10(0.8), log10(max(most, 2) * 1.3)], "tickvals": powers,
+            "ticktext": [str(power) for power in powers]}  # fmt: skip
 
 
 def _law_lines(law: Law, found: Sequence[Point]) -> list[dict[str, Any]]:
@@ -138,20 +133,21 @@ def _counts(law: Law, found: Sequence[Point]) -> dict[str, Any]:
     }
 
 
-def _times_axis(law: Law, every: Mapping[str, Times], look: Look, height: float) -> dict[str, Any]:
+def _times_axis(law: Law, every: Mapping[str, Times], look: Look) -> dict[str, Any]:
     known = [time for times in every.values() for _, time in times]
     axis: dict[str, Any] = {
-        "overlaying": "y", "side": "right", "showgrid": False, "fixedrange": True, "zeroline": False,
-        "title": {"text": upright("Time (µs)", law.decades, height, _words_type(look)),
+        "overlaying": "y", "side": "right", "showgrid": False, "tickmode": "auto",
+        "fixedrange": True, "zeroline": False,
+        "title": {"text": _upright_title("Time (µs)", law.decades),
                   "font": {"color": GREEN, "size": _words_type(look)}},
         "tickfont": {"size": look.font, "color": GREEN},
     }  # fmt: skip
     if not law.decades:  # times that do not follow the law stand apart from it
         top = max(known) * (1.08 if max(known) > counted.SLIGHT * min(known) else 1.45)
-        return axis | {"range": [0, top], **linear_ticks(top)}
+        return axis | {"range": [0, top], **ticks(top)}
     low, high = log10(min(known)), log10(max(known))
     room = max(0.12, 0.1 * (high - low))
-    return axis | {"type": "log", "range": [low - room, high + room], **log_ticks(low - room, high + room)}
+    return axis | {"type": "log", "range": [low - room, high + room], **ticks(max(known))}
 
 
 def _time_lines(found: Sequence[Point], every: Mapping[str, Times]) -> list[dict[str, Any]]:
@@ -179,40 +175,6 @@ def _time_lines(found: Sequence[Point], every: Mapping[str, Times]) -> list[dict
     return lines
 
 
-def _label(
-    name: str, times: Times, layout: Mapping[str, Any], found: Sequence[Point], height: float, look: Look
-) -> dict[str, Any]:
-    """The name of another rung above or below a point of its line, the slowest of those where no other line is near."""
-    across, left, right = layout["xaxis"], layout["yaxis"], layout["yaxis2"]
-    half = 0.75 * look.font  # pixels from a point to the middle of the name
-    drawn = {
-        point.value: [
-            _along(axis, value) * height
-            for axis, value in ((left, point.expected), (left, point.lecture), (right, point.time_us))
-            if value is not None and (value > 0 or axis.get("type") != "log")
-        ]
-        for point in found
-    }
-    ways = []
-    for value, time in times:
-        for side in (1, -1):
-            at = _along(right, time) * height + side * half
-            free = min((abs(at - other) for other in drawn.get(value, [])), default=height)
-            ways.append((min(free, at - half, height - at, 2 * half), time, side, value))
-    _, time, side, value = max(ways)
-    late = _along(across, value) > 0.5
-    return {"text": name, "x": _of(across, value), "y": _of(right, time), "yref": "y2",
-            "xanchor": "right" if late else "left", "yanchor": "bottom" if side > 0 else "top",
-            "xshift": -8 if late else 8, "yshift": 2 * side, "showarrow": False,
-            "font": {"size": look.font - 2, "color": GREY}}  # fmt: skip
-
-
-def _of(axis: Mapping[str, Any], value: float) -> float:
-    """A value as Plotly wants it."""
-    return log10(value) if axis.get("type") == "log" else value
-
-
-def _along(axis: Mapping[str, Any], value: float) -> float:
-    """Where a value stands on an axis, from 0 to 1."""
-    low, high = axis["range"]
-    return float((_of(axis, value) - low) / (high - low))
+def _upright_title(title: str, log: bool) -> str:
+    """The title of an upright axis: "log scale" on a line of its own."""
+    return scaled(title, log).replace(", log", ",<br>log")

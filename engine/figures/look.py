@@ -7,8 +7,9 @@ can tell apart and that stands out on both backgrounds.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from textwrap import wrap
+from math import ceil
 from typing import Any
 
 Figure = dict[str, Any]
@@ -21,38 +22,32 @@ DASHES = ("solid", "dash", "dot", "dashdot")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "star")
 
 
-LETTER = 0.56  # of the size of the type: how wide a letter is
 ROW = 1.15  # lines of type that a row of bars takes at least
+ABOVE_AND_BELOW = 5  # lines of type: the names of marks above the bars, the axis and its title below
 EDGES = 28  # pixels above and below a plot that hold nothing
 SLACK = 12  # pixels that rows may be closer than that before they scroll
 
 
 @dataclass(frozen=True)
 class Look:
-    """How large a figure is drawn: the size of its type, its height in pixels (None: as its rows need), and how wide it
-    is at least: at 1280 x 720, beside the code, unless something else is known. `pane`: pixels of its height that are
-    seen at once where it is too high for its place; None: all of it."""
+    """The size of a figure: its type (`font`) and its `height` in pixels, None for as high as its rows need. `pane`:
+    pixels of its height that are seen at once if it is too high for its place; None: all of it."""
 
     font: int = 15
     height: int | None = None
-    width: int = 480
     pane: int | None = None
 
     @classmethod
-    def of_rows(cls, rows: int, pane: int, width: int, smallest: int, largest: int, marks: int = 1) -> Look:
-        """That of bars in a `pane` of so many pixels: the largest type in which no row meets the next. Where not even
-        the `smallest` leaves each row its line, the figure is higher than the pane, and scrolls in it. `marks`: lines
-        of words above the bars."""
-        lines = rows * ROW + 1.5 * marks + 2  # of type: the rows, the marks above them, the axis and its title below
+    def of_rows(cls, rows: int, pane: int, smallest: int, largest: int) -> Look:
+        """Return that of bars in a `pane` of so many pixels: the largest type in which no row meets the next. If not
+        even the `smallest` leaves each row its line, the figure is higher than the pane, and scrolls in it."""
+        lines = rows * ROW + ABOVE_AND_BELOW
         font = max(smallest, min(largest, int((pane - EDGES) / lines)))
         height = round(font * lines) + EDGES
-        return cls(font, max(pane, height), width, pane if height > pane + SLACK else None)
+        return cls(font, max(pane, height), pane if height > pane + SLACK else None)
 
 
 ON_PAGE = Look()
-
-# What st.plotly_chart should be told: a chart in a lecture is looked at, not edited.
-CONFIG: dict[str, Any] = {"displayModeBar": False, "scrollZoom": False}
 
 
 def base_layout(look: Look) -> dict[str, Any]:
@@ -71,17 +66,32 @@ def base_layout(look: Look) -> dict[str, Any]:
 
 
 def scaled(title: str, log: bool = True) -> str:
-    """The title of an axis, which says that its scale is logarithmic."""
+    """Return the title of an axis, which says that its scale is logarithmic."""
     return f"{title}, log scale" if log else title
 
 
-def upright(title: str, log: bool, height: float, font: int) -> str:
-    """The title of an upright axis so many pixels high, on as many lines as it needs."""
-    letters = max(8, int(height / (LETTER * font)))
-    if len(scaled(title, log)) <= letters:
-        return scaled(title, log)
-    lines = wrap(title, letters)
-    return "<br>".join([*lines[:-1], f"{lines[-1]},", "log scale"] if log else lines)
+def ticks(high: float, most: int = 6) -> dict[str, Any]:
+    """Return at most so many ticks of an axis up to `high`, with full numbers or, if they are long, "200k", "5M"."""
+    return {"nticks": most, "tickformat": "~s" if high >= 100_000 else ","}
+
+
+def some(values: Sequence[int], most: int = 8) -> list[int]:
+    """Return at most so many of the values, for the ticks of an axis; the last one is among them."""
+    step = ceil(len(values) / most) if values else 1
+    return list(values)[::-1][::step][::-1]
+
+
+def legend(look: Look) -> dict[str, Any]:
+    """Return the parts of a layout that put the names of all traces above the plot, on as many lines as they need."""
+    place = {
+        "orientation": "h",
+        "x": 0,
+        "xanchor": "left",
+        "y": 1.01,
+        "yanchor": "bottom",
+        "font": {"size": look.font - 1},
+    }
+    return {"showlegend": True, "legend": place | {"itemclick": False, "itemdoubleclick": False}}
 
 
 def centred(text: str, size: int) -> dict[str, Any]:

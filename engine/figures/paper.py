@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import log10
-from textwrap import wrap
 from typing import Any
 
-from engine.figures.look import BLUE, DASHES, GREY, LETTER, LINES, ON_PAGE, ORANGE, SYMBOLS, Figure, Look, scaled
-from engine.figures.ticks import log_ticks
+from engine.figures.look import BLUE, DASHES, GREY, LINES, ON_PAGE, ORANGE, SYMBOLS, Figure, Look, scaled
 from engine.history.history import device_line
 from engine.lectures.paper import Line
-from engine.words import text_of
+from engine.records.words import text_of
 
 _PAPER, _HERE = "In the lecture", "Here"
 
@@ -184,8 +182,6 @@ def _folded(label: str) -> str:
 
 def _layout(look: Look, heading: Sequence[tuple[str, str]], values: Sequence[float]) -> dict[str, Any]:
     size = look.font
-    letters = int((look.width - 70) / LETTER / size)
-    heading = [(line, colour) for text, colour in heading for line in wrap(text, letters)]
     low, high = (log10(min(values)), log10(max(values))) if values else (0.0, 1.0)
     room = 0.16 * max(high - low, 0.5)
     return {
@@ -198,7 +194,9 @@ def _layout(look: Look, heading: Sequence[tuple[str, str]], values: Sequence[flo
             "fixedrange": True,
             "type": "log",
             "range": [low - room, high + room],
-            **log_ticks(low - room, high + room, unit="×"),
+            "nticks": 6,
+            "tickformat": ",",
+            "ticksuffix": "×",
         },
         "showlegend": False,
         "hoverlabel": {"font": {"size": size}},

@@ -7,8 +7,7 @@ from math import log10
 from typing import Any
 
 from engine.figures.ladder import NO_TIMES
-from engine.figures.look import BLUE, GREEN, GREY, ON_PAGE, ORANGE, Figure, Look, base_layout, centred, scaled
-from engine.figures.ticks import log_ticks
+from engine.figures.look import BLUE, GREEN, GREY, ON_PAGE, ORANGE, Figure, Look, base_layout, centred, scaled, ticks
 from engine.lectures.arithmetic.roofline import PEER, Roofline, Roofs, Spot
 
 HEIGHT = 450
@@ -16,6 +15,7 @@ MOST_TICKS = 8
 SMALLEST, LINE = 11, 1.3  # pixels of type; lines of type from a name to the next
 MOST_NAMED = 0.75  # of the plot's height: what the names of all rungs may take, one below the other
 ROOF = 15  # names of roofs one below the other that the plot's height would hold
+NAMES = 0.36  # of the width, for the names of the rungs at the right
 AWAY = 30  # pixels from a point to its name
 NEAR = 1.3  # rungs whose intensities differ by less than this factor have their names in one column
 
@@ -30,7 +30,7 @@ def roofline_figure(found: Roofline, position: int, look: Look = ON_PAGE) -> Fig
         layout["annotations"] = [centred(NO_TIMES, look.font + 1)]
         return {"data": [{"type": "scatter", "x": [], "y": []}], "layout": layout}  # Plotly wants a trace
     roofs = found.roofs
-    across, upright = _range(found, roofs, look)
+    across, upright = _range(found, roofs)
     layout["xaxis"] |= _log_axis(across, "FLOP per byte read from global memory", look)
     layout["yaxis"] |= _log_axis(upright, "GFLOP/s", look)
     layout["annotations"] = [
@@ -40,20 +40,18 @@ def roofline_figure(found: Roofline, position: int, look: Look = ON_PAGE) -> Fig
     return {"data": [*_roof_lines(found, roofs, across), _marks(found.spots, position)], "layout": layout}
 
 
-def _range(found: Roofline, roofs: Roofs, look: Look) -> tuple[tuple[float, float], tuple[float, float]]:
-    """The ends of both axes: all rungs, the ridge, and the peak, with room at the right for the longest name."""
+def _range(found: Roofline, roofs: Roofs) -> tuple[tuple[float, float], tuple[float, float]]:
+    """The ends of both axes: all rungs, the ridge, and the peak, with room at the right for names."""
     xs = [spot.flop_per_byte for spot in found.spots] + [roofs.peak_gflop_s / roofs.bandwidth_gb_s]
     ys = [spot.gflop_s for spot in found.spots if spot.gflop_s is not None]
     left, low = min(xs) / 2.2, min([*ys, roofs.at(min(xs))])
-    longest = max(len(spot.label) for spot in found.spots)
-    share = (AWAY + 10 + 0.47 * look.font * longest) / max(400, 21 * look.font)  # of the width of a narrow plot
-    return (left, left * (max(xs) / left) ** (1 / (1 - min(share, 0.42)))), (low / 2.2, roofs.peak_gflop_s * 2.6)
+    return (left, left * (max(xs) / left) ** (1 / (1 - NAMES))), (low / 2.2, roofs.peak_gflop_s * 2.6)
 
 
 def _log_axis(ends: tuple[float, float], title: str, look: Look) -> dict[str, Any]:
     low, high = ends
     return {"type": "log", "range": [log10(low), log10(high)], "zeroline": False,
-            **log_ticks(log10(low), log10(high), MOST_TICKS),
+            **ticks(high, MOST_TICKS),
             "title": {"text": scaled(title), "font": {"size": look.font}}}  # fmt: skip
 
 

@@ -1,1 +1,1 @@
-"""Measurements kept: of this computer, of named GPUs, and what a profiler counted."""
+"""Kept measurements: of this computer, of named GPUs, and of a GPU's profiler."""

@@ -10,7 +10,6 @@ from dataclasses import asdict, fields
 from math import isfinite, nan
 from typing import Any
 
-from engine.counters import IN_JSON
 from engine.records import (
     Caveat,
     Check,
@@ -22,6 +21,7 @@ from engine.records import (
     Settled,
     Timing,
 )
+from engine.records.counters import IN_JSON
 
 _CHOSEN = ("kernel", "n", "block_size", "dtype", "cache", "combine", "parameter")
 _CHECKED = ("result", "expected", "error", "error_bound")
@@ -30,7 +30,7 @@ _PEER = ("time_us", "low_us", "high_us", "ratio", "ratio_low", "ratio_high")
 
 
 def flat(measurement: Measurement) -> dict[str, Any]:
-    """Every part's fields under the contract's names; what there is not, and what is not finite, is null."""
+    """Flatten a measurement under the contract's names; a missing or non-finite value is null."""
     m = measurement
     check, timing = m.check, m.timing
     return {
@@ -64,7 +64,7 @@ def flat(measurement: Measurement) -> dict[str, Any]:
 
 
 def measurement_of(record: Mapping[str, Any]) -> Measurement:
-    """The parts back from the flat form. KeyError, TypeError or ValueError where it is another program's."""
+    """Restore a measurement from its flat form. KeyError, TypeError or ValueError: another program wrote it."""
     counted = record["counters"]
     lines = tuple(
         LineCounters(line["line"], line["text"], {k: v for k, v in line.items() if k not in ("line", "text")})
@@ -128,5 +128,5 @@ def _peer(record: Mapping[str, Any]) -> Timing:
 
 
 def _finite(value: float | int) -> float | int | None:
-    """JSON has no NaN and no infinity: such a value is reported by the status and stands as null."""
+    """Return None for NaN and infinity, which JSON lacks; the status reports them."""
     return value if isfinite(value) else None

@@ -1,26 +1,127 @@
-"""Measurements kept and read back: what this machine measured, and what was recorded on a named GPU.
+"""Measurements kept and read back: of this computer, and recorded on a named GPU.
 
-A kernel whose text has changed since is another kernel, and what another version of this program measured is not shown
-as this version's.
+A kernel with a changed text is another kernel. A measurement by another version of this program is not shown.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
+import threading
+import time
+from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from engine.backends import cpu
 from engine.catalogue import KERNELS
-from engine.choices import Key, key
-from engine.history.live import Live
+from engine.history.contract import flat, measurement_of
 from engine.history.recordings import KEY, Entry, entries
-from engine.host.version import ENGINE, version
-from engine.plan import strides
+from engine.machine.environment import ENGINE, program_version
+from engine.plan import Key, key, strides
 from engine.records import Measurement, Settled
-from engine.store import database
-from engine.words import size_text, sizes_text
+from engine.records.words import size_text, sizes_text
+from engine.store import database, measurements
+
+IN_MEMORY = 2_000  # keys; a dropped record is read again in 0.1 ms
+KEPT = 20_000  # measurements left in the file after pruning
+FRESH_S = 0.1  # seconds for which writes of another process may stay unseen
+TIDY = 1000  # the file is pruned after this many more measurements
+LASTING = (
+    "ok",
+    "wrong",
+    "hazard",
+)  # statuses that a repeated run would give again; a crash or a timeout might not recur
+
+
+class Live:
+    """The last measurement of each key. Every method is thread-safe.
+
+    A lookup costs about as much as one in a dictionary: writes of other processes are checked ten times a second, and a
+    record is read when it is first needed.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._found: OrderedDict[Key, Measurement | None] = OrderedDict()  # None: looked up, and there is none
+        # Held while this process writes or reads new rows, so that it need not read its own rows.
+        self._in_step = threading.Lock()
+        self._own: set[int] = set()  # ids of rows that this process wrote after `_last`
+        self._last: int | None = None  # the id up to which the file was read
+        self._version = (0, 0)
+        self._looked = 0.0
+
+    def keep(self, key: Key, measurement: Measurement) -> None:
+        """Keep `measurement` as the key's last."""
+        if measurement.status not in LASTING:
+            self._put(key, measurement)
+            return
+        whole = flat(measurement)
+        texts = [json.dumps(part, default=str) for part in (key, whole | {"lines": []}, whole["lines"])]
+        with self._in_step:
+            self._put(key, measurement)
+            written = measurements.add(*texts)
+            self._own.add(written)
+        if written % TIDY == 0:
+            measurements.prune(keep=KEPT)
+
+    def last(self, key: Key) -> Measurement | None:
+        """Return the key's last measurement, or None."""
+        self._follow()
+        with self._lock:
+            if key in self._found:
+                self._found.move_to_end(key)
+                return self._found[key]
+        kept = _read(measurements.last_of(json.dumps(key)))
+        with self._lock:
+            if key in self._found:  # measured during the lookup
+                return self._found[key]
+        self._put(key, kept)
+        return kept
+
+    def _put(self, key: Key, measurement: Measurement | None) -> None:
+        with self._lock:
+            self._found[key] = measurement
+            self._found.move_to_end(key)
+            while len(self._found) > IN_MEMORY:
+                self._found.popitem(last=False)
+
+    def _follow(self) -> None:
+        """Drop keys that another process has measured since; they are read again when needed."""
+        if time.monotonic() - self._looked < FRESH_S or not self._in_step.acquire(blocking=False):
+            return
+        try:
+            self._looked = time.monotonic()
+            version = database.version()
+            if self._last is None:
+                self._last, self._version = measurements.last_id(), version
+            if version == self._version:
+                return
+            if self._version[0] not in (0, version[0]):  # another file, or memory in its place: its ids differ
+                self._last, self._own = 0, set()
+            self._version = version
+            for written, key in measurements.keys_since(self._last):
+                self._last = written
+                if written not in self._own:
+                    with self._lock:
+                        self._found.pop(tuple(json.loads(key)), None)
+            self._own = {written for written in self._own if written > self._last}
+        finally:
+            self._in_step.release()
+
+
+def _read(found: tuple[str, str | None] | None) -> Measurement | None:
+    """Read the key's last record; None also if another version of this program wrote it."""
+    if found is None:
+        return None
+    record, lines = found
+    try:
+        # An earlier version kept no lines.
+        return measurement_of({**json.loads(record), "lines": [] if lines is None else json.loads(lines)})
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+
 
 _N, _KERNEL, _GRID = (KEY.index(name) for name in ("n", "kernel", "grid_asked"))
 
@@ -29,21 +130,21 @@ _live = Live()
 
 @dataclass(frozen=True)
 class Known:
-    """What is known about one choice: the last live run here, and the recorded run on a GPU."""
+    """What is known about a choice: the last live run here, and the recorded run on a GPU."""
 
     live: Measurement | None = None
     recorded: Measurement | None = None
 
     @property
     def failed(self) -> Measurement | None:
-        """The live run, if it did not end well: what its sentence says stands beside what was recorded."""
+        """The live run if it failed; its sentence is shown beside the recorded run."""
         return self.live if self.live is not None and self.live.status != "ok" else None
 
     @property
     def timed(self) -> Measurement | None:
-        """Where the times come from: the live run on a GPU, else the recorded one; None without a right answer.
+        """The source of the times: the live run on a GPU, else the recorded one; None without a right answer.
 
-        A hazard is a right answer that nothing guarantees: its time was measured, and stands with a warning.
+        A hazard is a right answer without a guarantee: its time was measured, and is shown with a warning.
         """
         if self.live is not None and self.live.status in ("ok", "hazard") and self.live.time_us is not None:
             return self.live
@@ -51,17 +152,17 @@ class Known:
 
     @property
     def shown(self) -> Measurement | None:
-        """Whose outcome is told: the live run's, else the recorded one's."""
+        """The run whose outcome is shown: the live one, else the recorded one."""
         return self.live or self.recorded
 
     @property
     def counted(self) -> Measurement | None:
-        """Where the counters come from: the live run, if it counted."""
+        """The source of the counters: the live run, if it counted."""
         return self.live if self.live is not None and self.live.counters is not None else None
 
 
-def known(choice: Settled) -> Known:
-    """Everything known about `choice`, whose device must be settled ("gpu" or "emulator")."""
+def look_up(choice: Settled) -> Known:
+    """Return everything known about `choice`, whose device must be settled ("gpu" or "emulator")."""
     return Known(latest(choice), recorded_for(choice))
 
 
@@ -71,12 +172,12 @@ def remember(choice: Settled, measurement: Measurement) -> None:
 
 
 def latest(choice: Settled) -> Measurement | None:
-    """The last live measurement of `choice` on this machine, or None."""
+    """Return the last live measurement of `choice` on this computer, or None."""
     return _live.last(_key(choice))
 
 
 def recorded_for(choice: Settled) -> Measurement | None:
-    """The recorded run of `choice` on a GPU, or None where nobody recorded it (or it runs an edited source)."""
+    """Return the recorded run of `choice` on a GPU; None if it was not recorded or has an edited source."""
     if choice.source is not None or choice.kernel not in KERNELS:
         return None
     found = _recorded().get(key(choice))
@@ -84,19 +185,19 @@ def recorded_for(choice: Settled) -> Measurement | None:
 
 
 def recorded_sizes(choice: Settled) -> tuple[int, ...]:
-    """Every n at which the choice, the same in all else, was recorded with a right answer; in order."""
+    """Return every n at which the choice was recorded with a right answer, all else equal, in order."""
     return _sizes().get(_without_n(key(choice)), ())
 
 
 @lru_cache(maxsize=32)
 def recorded_of(topic: str) -> frozenset[int]:
-    """Every n at which a kernel of the topic was recorded with a right answer."""
+    """Return every n at which a kernel of the topic was recorded with a right answer."""
     kernels = {name for name, kernel in KERNELS.items() if kernel.topic == topic}
     return frozenset(own[_N] for own in _right() if own[_KERNEL] in kernels)
 
 
 def not_recorded(choice: Settled) -> tuple[str, str]:
-    """Two sentences for a choice without a time: that there is none, and which n have one with the same choices."""
+    """Return two sentences for a choice without a time: it has none, and which n have one."""
     sizes = sizes_text(recorded_sizes(choice))
     if sizes:
         return f"No run was recorded at N = {size_text(choice.n)}.", f"With these choices there are N = {sizes}."
@@ -104,8 +205,10 @@ def not_recorded(choice: Settled) -> tuple[str, str]:
 
 
 def device_line(measurement: Measurement) -> str:
-    """Where a measurement comes from: "NVIDIA H200, recorded 2026-11-21", "NVIDIA H200, live", "emulator"; of a rung
-    that runs on the CPU beside a GPU that CPU: "AMD EPYC 9554, one thread, live"."""
+    """Return the origin of a measurement: "NVIDIA H200, recorded 2026-11-21", "NVIDIA H200, live", "emulator".
+
+    For a rung on the CPU beside a GPU it names the CPU: "AMD EPYC 9554, one thread, live".
+    """
     if measurement.device.get("kind") != "gpu":
         return "emulator"
     name = f"{measurement.cpu}, one thread" if measurement.cpu else measurement.device.get("name") or "GPU"
@@ -113,8 +216,9 @@ def device_line(measurement: Measurement) -> str:
 
 
 def environment_line(measurement: Measurement) -> str:
-    """The conditions of a measurement in one line: device, driver, CUDA, clocks, date, commit; what is unknown is left
-    out."""
+    """Return the conditions of a measurement in one line: device, driver, CUDA, clocks, date, commit, as far as
+    known.
+    """
     has = {**measurement.device, **measurement.environment}
     words = [device_line(measurement)]
     own = measurement.cpu if measurement.device.get("kind") == "gpu" else None
@@ -141,10 +245,10 @@ def environment_line(measurement: Measurement) -> str:
 
 
 def _key(choice: Settled) -> Key:
-    # The emulator counts; the state of a cache does not change what it counts.
+    # The emulator's counts do not depend on the state of a cache.
     same = choice if choice.device == "gpu" else replace(choice, cache="")
     device = f"{choice.device}:{choice.model}" if choice.model else choice.device
-    return (*key(same), choice.schedule, device, _digest(choice.kernel, choice.source), version(ENGINE))
+    return (*key(same), choice.schedule, device, _digest(choice.kernel, choice.source), program_version(ENGINE))
 
 
 @lru_cache(maxsize=512)
@@ -160,13 +264,13 @@ def _recorded() -> dict[Key, Entry]:
     for entry in entries():
         found[entry.key] = entry
         if entry.key[_GRID] is None and entry.key[_KERNEL] in striding:
-            # Asked for, the grid that the kernel would choose itself is the same run.
+            # A grid that equals the kernel's own choice is the same run.
             found.setdefault((*entry.key[:_GRID], entry.row["grid_size"]), entry)
     return found
 
 
 def _right() -> Iterator[Key]:
-    """The choices that were recorded with a right answer."""
+    """Return the choices that were recorded with a right answer."""
     return (own for own, entry in _recorded().items() if entry.row["status"] == "ok")
 
 
@@ -187,7 +291,7 @@ def _date(measurement: Measurement) -> str:
 
 
 def forget() -> None:
-    """Drop what this process remembers; the file stays. For tests, which have folders of their own."""
+    """Forget this process's memory; the file stays. For tests, which have folders of their own."""
     global _live
     _live = Live()
     database.close()

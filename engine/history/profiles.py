@@ -1,4 +1,4 @@
-"""What a GPU's own profiler counted for a choice: recorded, never live. recorded(choice) -> Hardware or None."""
+"""Counters that a GPU's profiler recorded for a choice. recorded(choice) -> Hardware or None."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from pathlib import Path
 from typing import Any
 
 from engine.catalogue import KERNELS
-from engine.choices import settle
-from engine.counters import with_derived
 from engine.history.recordings import FOLDER
+from engine.plan import settle
 from engine.records import Choice, Settled
+from engine.records.counters import with_derived
 
 _FOLDER = FOLDER / "counters"
 
 
 @dataclass(frozen=True)
 class Hardware:
-    """Counters of one plan as a profiler read them on a GPU, `device`, on `date`."""
+    """A profiler's counters of one plan on a GPU, `device`, on `date`."""
 
     device: str
     date: str
@@ -30,16 +30,20 @@ class Hardware:
     counters: Mapping[str, float]
 
 
-def recorded(choice: Settled) -> Hardware | None:
-    """The hardware's own counters for exactly this choice; None where nobody recorded them."""
-    same = [entry for entry in recorded_sizes(choice) if (entry.n, entry.block_size) == (choice.n, choice.block_size)]
+def hardware_counters(choice: Settled) -> Hardware | None:
+    """Return the hardware's counters of exactly this choice; None if they were not recorded."""
+    same = [
+        entry
+        for entry in hardware_counters_by_size(choice)
+        if (entry.n, entry.block_size) == (choice.n, choice.block_size)
+    ]
     return same[0] if same else None
 
 
-def recorded_sizes(choice: Settled) -> Sequence[Hardware]:
-    """The hardware's counters for this kernel, type and knob at every recorded size; none for a kernel run otherwise.
+def hardware_counters_by_size(choice: Settled) -> Sequence[Hardware]:
+    """Return the hardware's counters of this kernel, type and parameter at every recorded size.
 
-    That is with another grid, another way to combine its blocks, or a text in its place.
+    Empty for a run with another grid, combine or source.
     """
     if choice.kernel not in KERNELS or (choice.grid_size, choice.source) != (None, None):
         return ()
@@ -48,21 +52,21 @@ def recorded_sizes(choice: Settled) -> Sequence[Hardware]:
     return _hardware().get(_key(choice), ())
 
 
-def nearest(choice: Settled) -> Hardware | None:
-    """The hardware's counters at the recorded size that is nearest to the choice's; None where there are none."""
+def nearest_counters(choice: Settled) -> Hardware | None:
+    """Return the hardware's counters at the recorded size nearest to the choice's; None if there is none."""
     return min(
-        recorded_sizes(choice),
+        hardware_counters_by_size(choice),
         key=lambda entry: (abs(entry.n - choice.n), abs(entry.block_size - choice.block_size)),
         default=None,
     )
 
 
-def beside(choices: Sequence[Settled]) -> tuple[Hardware | None, ...]:
-    """The hardware's counters for each of these choices, all at one n and block size; () where there are none.
+def counters_beside(choices: Sequence[Settled]) -> tuple[Hardware | None, ...]:
+    """Return the hardware's counters of each choice, all at one n and block size; () if there are none.
 
-    Of the sizes that most of them were recorded at, the one whose blocks are the choices' own, and the largest.
+    Of the sizes at which the most choices were recorded, prefer the choices' own block size, then the largest.
     """
-    found = [{(entry.n, entry.block_size): entry for entry in recorded_sizes(choice)} for choice in choices]
+    found = [{(entry.n, entry.block_size): entry for entry in hardware_counters_by_size(choice)} for choice in choices]
     counts = Counter(size for sizes in found for size in sizes)
     if not counts:
         return ()
@@ -72,7 +76,7 @@ def beside(choices: Sequence[Settled]) -> tuple[Hardware | None, ...]:
 
 
 def recorded_files() -> tuple[Path, ...]:
-    """The files that hold hardware counters; there may be none."""
+    """Return the files with hardware counters; possibly none."""
     return tuple(sorted(_FOLDER.glob("*.json")))
 
 
@@ -82,8 +86,11 @@ def _key(choice: Settled) -> tuple[str, str, int | None]:
 
 @lru_cache(maxsize=1)
 def _hardware() -> dict[tuple[str, str, int | None], tuple[Hardware, ...]]:
-    """(kernel, type, knob) -> counters, of every file: JSON objects {device, date, kernels: [{kernel, n, block_size,
-    dtype, parameter, and the counters by their names}]}."""
+    """Return (kernel, type, parameter) -> counters of every file.
+
+    A file is a JSON object {device, date, kernels: [{kernel, n, block_size, dtype, parameter, and the counters by
+    name}]}.
+    """
     found: dict[tuple[str, str, int | None], tuple[Hardware, ...]] = {}
     for path in recorded_files():
         about: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))

@@ -19,17 +19,17 @@ from pathlib import Path
 from typing import Any
 
 from engine.backends import cpu
+from engine.backends.timing.methods import method_of_peers, methods
 from engine.catalogue import KERNELS, TOPICS, Kernel
 from engine.catalogue.libraries import operation_of
-from engine.choices import Key
-from engine.history.methods import method_of_peers, methods
-from engine.host.rates import peak_of, rates_of
+from engine.machine.rates import peak_of, rates_of
+from engine.plan import Key
 from engine.records import CACHE_STATES, Measurement, Plan, Rates, Settled, Timing
 
 FOLDER = Path(__file__).parents[2] / "recorded"
 FORMAT = 2
 NEEDS_GPU = "Recording needs a GPU that CUDA can use; `python -m engine doctor` says what is missing."
-# The columns that say which choice a row belongs to: those of engine.choices.key.
+# The columns that say which choice a row belongs to: those of engine.plan.key.
 KEY = ("kernel", "combine", "parameter", "n", "block_size", "dtype", "cache", "grid_asked")
 COLUMNS = (*KEY, "session", "grid_size", "status", "reason", "time_us", "low_us", "high_us", "samples", "floor_us",
            "clock", "badges", "bytes_moved", "flops", "peer", "peer_us", "peer_low_us", "peer_high_us", "ratio",
@@ -62,13 +62,14 @@ class Recording:
 
 
 def this_session(environment: Mapping[str, Any]) -> Session:
-    """A session with the code as it is now."""
+    """Return a session with the code as it is now."""
     return Session(environment, {name: code_digest(kernel) for name, kernel in KERNELS.items()}, methods())
 
 
 def still_holds(recording: Recording, key: Key, plan: Plan, now: Session) -> bool:
-    """Whether a row is there that a new measurement would only repeat: the same code of the kernel and of what times
-    it, the same driver and compiler, the same plan."""
+    """Return whether a new measurement would only repeat the row: same kernel code, method, driver, compiler
+    and plan.
+    """
     row = recording.rows.get(key)
     if row is None or row["status"] in ("refused", "compile-error"):
         return False
@@ -89,7 +90,7 @@ def still_holds(recording: Recording, key: Key, plan: Plan, now: Session) -> boo
 
 
 def _methods_used(key: Key, row: Row) -> list[str]:
-    """The methods that a row depends on. In the first state of the cache a row without its peers is not complete."""
+    """Return the methods that a row depends on. In the first cache state a row is incomplete without its libraries."""
     if cpu.named_in(_badges(row)):
         return ["cpu"]
     method = method_of_peers(operation_of(key[0]))
@@ -98,7 +99,7 @@ def _methods_used(key: Key, row: Row) -> list[str]:
 
 
 def write(path: Path, recording: Recording) -> None:
-    """Write a recording; sessions that no row is left of are left out."""
+    """Write a recording; sessions without rows are left out."""
     used = sorted({row["session"] for row in recording.rows.values()})
     place = {session: i for i, session in enumerate(used)}
     table = [
@@ -112,23 +113,25 @@ def write(path: Path, recording: Recording) -> None:
         "left_out": recording.left_out,
         "columns": {name: [_rounded(name, row.get(name)) for row in table] for name in COLUMNS},
     }
-    store(path, content)
+    write_compressed(path, content)
 
 
 def file_of(gpu: str, folder: Path, suffix: str = "") -> Path:
-    """The file of a GPU in `folder`: "NVIDIA H200" -> nvidia-h200.json.gz."""
+    """Return the file of a GPU in `folder`: "NVIDIA H200" -> nvidia-h200.json.gz."""
     return folder / f"{re.sub(r'[^a-z0-9]+', '-', gpu.lower())}{suffix}.json.gz"
 
 
-def store(path: Path, content: Mapping[str, Any]) -> None:
-    """Write what is recorded, compressed; its folder is made where it is missing."""
+def write_compressed(path: Path, content: Mapping[str, Any]) -> None:
+    """Write the recording, compressed; its folder is made if needed."""
     path.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps(content, separators=(",", ":"))
-    path.write_bytes(gzip.compress(text.encode(), mtime=0))  # no time stamp: the same rows give the same file
+    path.write_bytes(
+        gzip.compress(text.encode(), mtime=0)
+    )  # without a time stamp, so that equal rows give an equal file
 
 
-def stored(path: Path) -> dict[str, Any]:
-    """What `store` wrote."""
+def read_compressed(path: Path) -> dict[str, Any]:
+    """Read what `store` wrote."""
     content: dict[str, Any] = json.loads(gzip.decompress(path.read_bytes()))
     return content
 
@@ -138,8 +141,8 @@ def _rounded(name: str, value: Any) -> Any:
 
 
 def read(path: Path) -> Recording:
-    """A file's content, also of a file in the form before sessions. ValueError for a form of another program."""
-    content = stored(path)
+    """Read a file, also one in the form before sessions. ValueError: a form of another program."""
+    content = read_compressed(path)
     if content["format"] not in (1, FORMAT):
         raise ValueError(f"{path.name} has format {content['format']}, this program reads {FORMAT}.")
     if content["format"] == 1:
@@ -153,7 +156,7 @@ def read(path: Path) -> Recording:
 
 
 def _from_first_form(content: dict[str, Any]) -> dict[str, Any]:
-    """One session, and a knob that was left to its kernel stands as null."""
+    """Convert the first form: one session, and null for a parameter that was left to its kernel."""
     session = {"environment": content["environment"], "kernels": content["kernels"], "methods": {}}
     columns = dict(content["columns"])
     known = [KERNELS.get(name) for name in columns["kernel"]]
@@ -166,9 +169,9 @@ def _from_first_form(content: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """A recorded run, whose Measurement is made when it is first asked for: a page shows a few of tens of thousands.
+    """A recorded run. Its Measurement is made on first use, because a page shows a few of tens of thousands.
 
-    `row`: what `recording` says of `key`; `code`: the digest of the kernel's code as it is now.
+    `row`: the row of `key` in `recording`; `code`: the digest of the kernel's present code.
     """
 
     recording: Recording
@@ -178,8 +181,10 @@ class Entry:
 
     @cached_property
     def measurement(self) -> Measurement:
-        """The run as a Measurement with origin "recorded", at every call the same. Where the kernel's code has changed
-        since, it carries the badge "recorded with an earlier version of this kernel"."""
+        """The run as a Measurement with origin "recorded"; the same object at every call.
+
+        If the kernel's code has changed since, it carries the badge "recorded with an earlier version of this kernel".
+        """
         recording, row = self.recording, self.row
         named = dict(zip(KEY, self.key, strict=True))
         kernel = KERNELS[named["kernel"]]
@@ -207,7 +212,7 @@ class Entry:
 
 @lru_cache(maxsize=4)
 def entries(folder: Path = FOLDER) -> tuple[Entry, ...]:
-    """Every recorded run of a kernel that there is; none where nothing was recorded."""
+    """Return every recorded run of the present kernels."""
     if not folder.is_dir():
         return ()
     paths = sorted(folder.glob("*.json.gz"))
@@ -227,7 +232,7 @@ def _badges(row: Row) -> tuple[str, ...]:
 
 
 def _timing(row: Row) -> Timing | None:
-    """The median and its interval; the samples themselves are not kept."""
+    """Return the median and its interval; the samples themselves are not kept."""
     if not row["time_us"]:
         return None
     ratios = {name: row[name] for name in ("ratio", "ratio_low", "ratio_high")}
@@ -240,7 +245,7 @@ def _timing(row: Row) -> Timing | None:
 
 
 def _peer(told: Sequence[float]) -> Timing:
-    """What a row says of a peer, in the order of PEER."""
+    """Return a row's timing of a library, from the columns PEER."""
     time, low, high, ratio, ratio_low, ratio_high = told
     return Timing((), time, low, high, ratio=ratio, ratio_low=ratio_low, ratio_high=ratio_high)
 
@@ -252,7 +257,7 @@ def _rates(row: Row, metric: str, peak: float | None) -> Rates:
 
 
 def code_digest(kernel: Kernel) -> str | None:
-    """A digest of a kernel's code without its comments and spacing: what the compiler sees."""
+    """Return a digest of a kernel's code without comments and spacing, as the compiler sees it."""
     if not kernel.path.exists():
         return None
     code = re.sub(r"//[^\n]*|/\*.*?\*/", " ", kernel.text, flags=re.DOTALL)

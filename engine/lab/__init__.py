@@ -1,1 +1,1 @@
-"""Any kernel, from a file or a text, run on the emulator: its arrays, its counts, and what is wrong with it."""
+"""Any kernel from a file or a text: run on the emulator, with its arrays, counts and findings."""

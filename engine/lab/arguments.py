@@ -1,11 +1,14 @@
-"""Arguments of a launch, as CuPy's RawKernel takes them: NumPy arrays for pointers, numbers by value."""
+"""Arguments of a launch, in the form of CuPy's RawKernel: NumPy arrays for pointers, numbers by value."""
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from math import prod
+from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -14,17 +17,18 @@ from engine.backends.emulator.launch import Device
 from engine.backends.emulator.state.memory import DeviceArray
 from engine.lab.signatures import Parameter
 from engine.records import Array, NotRunnable
+from engine.records.words import whole_number
 
 
 @runtime_checkable
 class GpuArray(Protocol):
-    """An array in a GPU's memory, as CuPy has them."""
+    """An array in a GPU's memory with CuPy's interface."""
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]: ...
 
     def get(self) -> Array:
-        """A copy of it on the host."""
+        """Copy it to the host."""
 
 
 Argument = Array | GpuArray | np.generic | bool | int | float | complex | None
@@ -32,18 +36,23 @@ _FLOATS = {2: "<e", 4: "<f", 8: "<d"}
 
 
 @dataclass(frozen=True)
-class Passed:
-    """What is handed to a kernel: the bytes of every argument, or the name of the array that it points to; and the
-    arrays by name, on the host."""
+class LaunchArguments:
+    """The arguments of a launch: the bytes of each, or the name of the array that it points to; and the host arrays by
+    name.
+    """
 
     values: tuple[bytes | str, ...]
     arrays: Mapping[str, Array]
 
 
-def passed(kernel: str, wanted: Sequence[Parameter], arguments: Sequence[Argument], names: Sequence[str]) -> Passed:
-    """Arrays go by `names`, one that is passed twice by its first; numbers become what the parameter is.
+def convert_arguments(
+    kernel: str, wanted: Sequence[Parameter], arguments: Sequence[Argument], names: Sequence[str]
+) -> LaunchArguments:
+    """Convert arguments for a launch. An array is named by `names` (by its first name if it is passed twice); a number
+    takes the parameter's type.
 
-    NotRunnable, in a sentence that names the parameter, for what does not fit."""
+    NotRunnable, with the parameter's name, for an argument that does not fit.
+    """
     if len(arguments) != len(wanted):
         listed = ", ".join(one.name for one in wanted)
         raise NotRunnable(f"{kernel} takes {_counted(len(wanted))} ({listed}) and is given {len(arguments)}.")
@@ -52,7 +61,7 @@ def passed(kernel: str, wanted: Sequence[Parameter], arguments: Sequence[Argumen
             raise NotRunnable(f"{kernel} is given two arrays that lie in the same memory: pass one of them, or copies.")
     values: list[bytes | str] = []
     arrays: dict[str, Array] = {}
-    first: dict[int, str] = {}  # the name of each array by its identity
+    first: dict[int, str] = {}  # array identity -> name
     for parameter, argument, name in zip(wanted, arguments, names, strict=True):
         if isinstance(argument, np.ndarray | GpuArray):
             if id(argument) not in first:
@@ -62,23 +71,25 @@ def passed(kernel: str, wanted: Sequence[Parameter], arguments: Sequence[Argumen
             values.append(first[id(argument)])
         else:
             values.append(_by_value(kernel, parameter, argument))
-    return Passed(tuple(values), arrays)
+    return LaunchArguments(tuple(values), arrays)
 
 
-def placed(device: Device, handed: Passed) -> tuple[tuple[bytes, ...], dict[str, DeviceArray]]:
-    """Copies of the arrays on the emulated device, by name, and the bytes of every argument."""
+def place_arguments(device: Device, handed: LaunchArguments) -> tuple[tuple[bytes, ...], dict[str, DeviceArray]]:
+    """Copy the arrays to the emulated device, by name, and return them with the bytes of every argument."""
     there = {name: device.space.add(name, array, array.itemsize) for name, array in handed.arrays.items()}
     values = (there[one].base.to_bytes(8, "little") if isinstance(one, str) else one for one in handed.values)
     return tuple(values), there
 
 
 def contents(array: DeviceArray, like: Array) -> Array:
-    """A copy of an array of the device in the shape and type of the caller's."""
+    """Copy an array from the device, in the shape and type of the caller's array."""
     return array.data[: like.nbytes].view(like.dtype).reshape(like.shape).copy()
 
 
 def array_names(wanted: Sequence[Parameter], given: Sequence[str] | None) -> list[str]:
-    """What messages call the arguments: `given`, or the parameters' names; each once. NotRunnable: not as many."""
+    """Return the arguments' names for messages: `given`, or the parameters' names; each once. NotRunnable:
+    wrong count.
+    """
     if given is not None and len(given) != len(wanted):
         raise NotRunnable(f"{_counted(len(wanted))} need as many names; {len(given)} are given.")
     return list(_unique([one.name for one in wanted] if given is None else given))
@@ -99,7 +110,9 @@ def _check_array(kernel: str, parameter: Parameter, argument: Array) -> None:
 
 
 def _by_value(kernel: str, parameter: Parameter, argument: Any) -> bytes:
-    """The bytes of a number. A NumPy number must be what the parameter is; a Python number becomes it."""
+    """Return the bytes of a number. A NumPy number must have the parameter's type; a Python number is converted
+    to it.
+    """
     where = f"`{parameter.name}` of {kernel} is {_what(parameter)}"
     if argument is None and parameter.size == 8:
         return bytes(8)
@@ -135,3 +148,64 @@ def _what(parameter: Parameter) -> str:
 
 def _counted(count: int) -> str:
     return "1 argument" if count == 1 else f"{count} arguments"
+
+
+FORMS = "a number, TYPE[SIZES] or TYPE[SIZES]=FILL (zeros, ones, range, random or a number), or a file NAME.npy"
+ARRAY = re.compile(r"(\w+)\[([^\]]+)\](?:=(.+))?")
+_MOST_BYTES = 1 << 30
+
+
+def argument_of(words: str) -> Argument:
+    """Parse a word into a number or an array. NotRunnable: it is neither."""
+    found = ARRAY.fullmatch(words)
+    if found:
+        return _array(words, found[1], found[2], found[3] or "zeros")
+    if words.endswith(".npy"):
+        return _saved(Path(words))
+    try:
+        return _number(words)
+    except ValueError:
+        raise NotRunnable(f"{words!r} is no argument: {FORMS}.") from None
+
+
+def _number(words: str) -> int | float:
+    try:
+        return whole_number(words)
+    except ValueError:
+        return int(words) if re.fullmatch(r"-?\d+", words) else float(words)
+
+
+def _array(words: str, kind: str, sizes: str, fill: str) -> Array:
+    try:
+        dtype = np.dtype(kind)
+        shape = tuple(whole_number(size) for size in sizes.split(","))
+    except (TypeError, ValueError):
+        raise NotRunnable(f"{words!r} is no array: {FORMS}.") from None
+    if dtype.hasobject or min(shape) < 0 or prod(shape) * dtype.itemsize > _MOST_BYTES:
+        raise NotRunnable(f"{words!r} is no array of at most {_MOST_BYTES >> 30} GB of numbers.")
+    return _filled(words, shape, dtype, fill)
+
+
+def _filled(words: str, shape: tuple[int, ...], dtype: np.dtype[np.generic], fill: str) -> Array:
+    count = prod(shape)
+    if fill == "range":
+        return np.arange(count).astype(dtype).reshape(shape)
+    if fill == "random":  # a fixed seed
+        make = np.random.default_rng(0)
+        numbers = make.random(count) if dtype.kind in "fc" else make.integers(0, 2 if dtype.kind == "b" else 100, count)
+        return numbers.astype(dtype).reshape(shape)
+    try:
+        value = {"zeros": 0, "ones": 1}.get(fill)
+        return np.full(shape, _number(fill) if value is None else value, dtype)
+    except (ValueError, OverflowError):
+        raise NotRunnable(f"{words!r} cannot be filled with {fill}: {FORMS}.") from None
+
+
+def _saved(path: Path) -> Array:
+    try:
+        loaded: Array = np.load(path, allow_pickle=False)
+    except FileNotFoundError:
+        raise NotRunnable(f"There is no file {path}.") from None
+    except (OSError, ValueError) as error:
+        raise NotRunnable(f"{path} is no array that NumPy can read: {error}.") from None
+    return loaded

@@ -1,30 +1,36 @@
-"""One check of a draft, in a worker: its answer, its counts, and marks at its lines. What fails is in the record.
+"""One check of a draft, in a worker: its answer, its counts, and marks at its lines. The record holds any failure.
 
-check_rung(choice) -> Checked              a rung's own plan and check, with the draft in the place of its source
-check_own(setup, n, text, ...) -> Checked  a launch of one's own, against a named reference or none
-time_own(setup, n, text, ...) -> Measurement   the same on a GPU
+check_rung(choice) -> Checked: a rung's own plan and check, with the draft as its source
+
+check_own(setup, n, text, ...) -> Checked: the user's own launch, against a named reference or none
+
+time_own(setup, n, text, ...) -> Measurement: the same on a GPU
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from math import prod
+from typing import Any
 
 import numpy as np
 
-from engine.backends.choice import backend_named
+from engine.backends.backend import backend_named
 from engine.backends.emulator.backend import DEVICE, SECONDS
-from engine.compile.nvrtc import EMULATED_ARCHITECTURE, compiled
-from engine.host.environment import environment
-from engine.lab.arguments import array_names
-from engine.lab.kernel_run import KernelRun
-from engine.lab.kernels import Kernel, kernel
+from engine.backends.emulator.instructions.dispatch import not_emulated
+from engine.backends.emulator.launch import explained
+from engine.backends.emulator.loading import load
+from engine.backends.measure import SHOWN, failed, measure, verdict, with_first_elements
+from engine.compile.nvrtc import EMULATED_ARCHITECTURE, compile_with_log
+from engine.lab.arguments import Argument, array_names
+from engine.lab.kernels import KernelRun, OwnKernel, Sizes, kernel
 from engine.lab.marks import Mark, compiler_marks, finding_marks, warning_marks
-from engine.lab.references import checked as checked_against
-from engine.lab.references import named
+from engine.lab.references import check_against as checked_against
+from engine.lab.references import reference_named
 from engine.lab.setups import Launching, Setup, launching
-from engine.lab.trial import NOT_TRIED, barred
-from engine.measuring.measure import SHOWN, failed, measure, verdict, with_first_elements
+from engine.machine.environment import environment
 from engine.plan import plan
 from engine.records import (
     Array,
@@ -38,14 +44,63 @@ from engine.records import (
     Progress,
     RunFailed,
     Settled,
+    Source,
 )
+
+NOT_TRIED = "A shared GPU runs what ended well on the emulator, and this did not"
+
+
+def try_on_emulator(kernel: OwnKernel, grid: Sizes, block: Sizes, args: Sequence[Argument], **more: Any) -> KernelRun:
+    """Launch on the emulator; `more` as of `Kernel.run`.
+
+    NotRunnable: the launch met a wild access or a deadlock, took too long, or uses an unsupported instruction.
+    """
+    with _ended_well():
+        check_known([(kernel.source, kernel.symbol)])
+        return kernel.run(grid, block, args, **more)
+
+
+def why_barred(ended: Exception | None, launches: Iterable[tuple[Source, str]]) -> str | None:
+    """Return why a shared GPU refuses to run this; None: it runs it.
+
+    `ended`: the exception that ended the emulated run, None if it ended well; `launches`: the source and kernel of
+    each.
+    """
+    try:
+        with _ended_well():
+            if ended is not None:
+                raise ended
+            check_known(launches)
+    except (NotRunnable, CompileError) as refused:
+        return str(refused)
+    return None
+
+
+def check_known(launches: Iterable[tuple[Source, str]]) -> None:
+    """Raise NotRunnable for a kernel with an instruction, executed or not, that the emulator does not support."""
+    for source, symbol in launches:
+        with explained(source.name):
+            for item in not_emulated(load(source, symbol)):
+                raise NotRunnable(
+                    f"{source.name}, line {item.line}: the emulator does not know {item.opcode}, and a shared GPU runs "
+                    "only what it has tried."
+                )
+
+
+@contextmanager
+def _ended_well() -> Iterator[None]:
+    try:
+        yield
+    except RunFailed as error:
+        raise NotRunnable(f"{NOT_TRIED}: {error}") from None
+
 
 _FAILURES = (NotRunnable, CompileError, RunFailed)
 
 
 @dataclass(frozen=True)
 class ArrayShown:
-    """An array after a launch: its first elements, None for what is no finite number, and how many it has."""
+    """An array after a launch: its first elements (None for a value that is not finite), and its number of elements."""
 
     name: str
     dtype: str
@@ -55,10 +110,11 @@ class ArrayShown:
 
 @dataclass(frozen=True)
 class Checked:
-    """What came of a draft. `arrays`: of a launch of one's own; where nothing says what is right, they are the answer.
+    """The result of a draft. `arrays`: those of the user's own launch; without a reference they are the answer.
 
-    `measurement.check` is None where nothing was checked; its status is then "ok" as long as nothing was found.
-    `barred`: why a GPU that others share does not run it, None: it does."""
+    `measurement.check` is None if nothing was checked; its status is then "ok" unless there is a finding. `barred`: why
+    a shared GPU does not run it; None: it does.
+    """
 
     measurement: Measurement
     marks: tuple[Mark, ...] = ()
@@ -67,7 +123,7 @@ class Checked:
 
 
 def check_rung(choice: Settled, progress: Progress | None = None) -> Checked:
-    """`measure`, with the compiler's warnings and marks. `choice` has the draft as its source."""
+    """Run `measure` and add the compiler's warnings and the marks. `choice` has the draft as its source."""
     name = choice.source_name or choice.kernel
     try:
         measurement = measure(choice, progress)
@@ -75,13 +131,13 @@ def check_rung(choice: Settled, progress: Progress | None = None) -> Checked:
     except _FAILURES as error:
         return _failed(choice, error, name)
     sources = dict.fromkeys(step.source for step in launches)
-    logs = "\n".join(compiled(source, EMULATED_ARCHITECTURE).warnings for source in sources)
-    refused = barred(None, [(step.source, step.kernel) for step in launches])
+    logs = "\n".join(compile_with_log(source, EMULATED_ARCHITECTURE).warnings for source in sources)
+    refused = why_barred(None, [(step.source, step.kernel) for step in launches])
     return Checked(measurement, (*compiler_marks(name, logs), *finding_marks(measurement.findings)), barred=refused)
 
 
 def check_own(setup: Setup, n: int, text: str, file_name: str, schedule: str | None = None) -> Checked:
-    """Launch the kernel that `setup` names and compare with what it says is right."""
+    """Launch the kernel that `setup` names, and compare the result with the setup's reference."""
     asked = Choice(setup.kernel, n, 1, device="emulator", schedule=schedule, source=text, source_name=file_name)
     try:
         made = launching(setup, n)
@@ -91,12 +147,14 @@ def check_own(setup: Setup, n: int, text: str, file_name: str, schedule: str | N
         found = _check(setup, made, own, run)
     except _FAILURES as error:
         return _failed(asked, error, file_name)
-    return replace(_record(asked, run, found), barred=barred(None, [(own.source, own.symbol)]))
+    return replace(_record(asked, run, found), barred=why_barred(None, [(own.source, own.symbol)]))
 
 
 def time_own(setup: Setup, n: int, text: str, file_name: str) -> Measurement:
-    """The same launch on this computer's GPU: its answer, compared once more, and if that is not wrong its time. For
-    what was checked on the emulator before. NotRunnable, CompileError, RunFailed."""
+    """Launch on this computer's GPU: check the answer again, and time it unless it is wrong.
+
+    For a launch that was checked on the emulator before. NotRunnable, CompileError, RunFailed.
+    """
     made = launching(setup, n)
     asked = _sized(Choice(setup.kernel, n, 1, device="gpu", source=text, source_name=file_name), made)
     own = kernel(f"{text}\n", setup.kernel, called=file_name)
@@ -113,21 +171,21 @@ def _sized(asked: Choice, made: Launching) -> Choice:
     return replace(asked, block_size=prod(made.block), grid_size=prod(made.grid))
 
 
-def _check(setup: Setup, made: Launching, own: Kernel, run: KernelRun) -> Check | None:
-    """The answer beside the reference of the arrays as they were passed; None where there is no reference."""
+def _check(setup: Setup, made: Launching, own: OwnKernel, run: KernelRun) -> Check | None:
+    """Compare the answer with the reference of the arrays as they were passed; None without a reference."""
     right = setup.right
     if right is None:
         return None
     passed = dict(zip(array_names(own.parameters, None), made.arguments, strict=True))
     before = {name: argument for name, argument in passed.items() if isinstance(argument, np.ndarray)}
-    reads = len(named(right.reference).reads)
+    reads = len(reference_named(right.reference).reads)
     numbers = [_number(word, passed.get(word)) for word in right.given[reads:]]
     found = checked_against(right.reference, before, run.arrays, right.given[:reads], right.out, numbers)
     return with_first_elements(run.arrays[right.out], found)
 
 
 def _number(word: str, passed: object) -> float:
-    """A number of a reference: the value that was passed for a parameter, or the number itself."""
+    """Return a number of a reference: the value passed for a parameter, or the number itself."""
     try:
         return float(passed if isinstance(passed, int | float) else word)
     except ValueError:
@@ -163,7 +221,7 @@ def _failed(asked: Choice, error: Exception, file_name: str) -> Checked:
         marks = compiler_marks(file_name, error.log)
     if not marks and line:
         marks = (Mark(line, "error" if isinstance(error, CompileError) else "finding", str(error)),)
-    return Checked(measurement, marks, barred=barred(error, ()))
+    return Checked(measurement, marks, barred=why_barred(error, ()))
 
 
 def _shown(name: str, array: Array) -> ArrayShown:

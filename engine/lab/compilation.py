@@ -1,4 +1,4 @@
-"""What a pasted file compiles to: made in a process of its own, where all is that takes time with its text."""
+"""Compile a pasted file in a separate process, which does all work that takes time with its text."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from time import process_time
 
 from engine.compile.limits import CPU_S, HURRIED_S, TookTooLong
 from engine.compile.names import readable
-from engine.compile.nvrtc import EMULATED_ARCHITECTURE, Compiled, keep
-from engine.compile.process import apart
-from engine.lab.instances import Wanted, every_kernel, named_kernel
-from engine.lab.pasted import DevicePart, compiled_for_device, warnings_of, without_own_headers
+from engine.compile.nvrtc import EMULATED_ARCHITECTURE, Compiled, remember_compiled
+from engine.compile.process import call_apart
+from engine.lab.instances import WantedKernel, every_kernel, named_kernel
+from engine.lab.pasted_source import DevicePart, compiled_for_device, warnings_of, without_own_headers
 from engine.lab.signatures import Parameter, bare, kernels_in, parameters
 from engine.records import CompileError, NotRunnable, Source
 
-MOST_KERNELS = 64  # of a file that are looked at together
+MOST_KERNELS = 64  # kernels of one file that are compiled together
 _HURRIED = (
     "The compiler was told to optimise less, as it takes too long otherwise: nvcc unrolls more, and a GPU counts other "
     "instructions."
 )
-_ONE_BY_ONE_S = (CPU_S - HURRIED_S) / 2  # after which no more of them are tried
+_ONE_BY_ONE_S = (CPU_S - HURRIED_S) / 2  # after this many failed tries the rest are refused
 _INLINE = re.compile(r"// begin inline asm(.*?)// end inline asm", re.DOTALL)
 _STATEMENT = re.compile(r"(?:^|[;{}])\s*(?:@!?[%\w$]+\s+)?([a-z][\w.:]*)", re.MULTILINE)
 _VARIABLE = re.compile(r"^[ \t.\w]*\.(?:global|const)\b[^=;\n]*?([$\w]+)(?:\[\d*\])?[ \t]*[=;]", re.MULTILINE)
 _DECLARES = re.compile(r"\b__(?:device|constant|managed)__")
-_HEAD = re.compile(r"[^;{}()]{0,400}[;{]?")  # what follows that, as long as it is no function
+_HEAD = re.compile(r"[^;{}()]{0,400}[;{]?")  # the text after it, unless it is a function
 _DECLARED = re.compile(r"([A-Za-z_]\w*)\s*[\[=;{,]")
 
 
 @dataclass(frozen=True)
 class CompiledKernel:
-    """`name`: as it was asked for; `symbol`: what it is called in the PTX; `parameters`: what it takes."""
+    """`name`: as the user asked for it; `symbol`: its name in the PTX; `parameters`: those of the compiled kernel."""
 
     name: str
     symbol: str
@@ -41,9 +41,12 @@ class CompiledKernel:
 
 @dataclass(frozen=True)
 class Compilation:
-    """A file as it compiles, and its kernels. `left_out`: names of those that were not looked at; `refused`: those
-    that cannot be compiled here, and why. `warnings`: the compiler's, of the file's own lines; `variables`: names of
-    the `__device__` and `__constant__` variables that the file declares; `inline`: opcodes of its inline PTX."""
+    """A compiled file and its kernels. `left_out`: names of kernels that were not compiled; `refused`: those that
+    cannot be compiled here, with the reason.
+
+    `warnings`: the compiler's, in the file's own lines; `variables`: names of the file's `__device__` and
+    `__constant__` variables; `inline`: opcodes of its inline PTX.
+    """
 
     source: Source
     kernels: tuple[CompiledKernel, ...]
@@ -55,23 +58,27 @@ class Compilation:
 
 
 def compilation(file_name: str, text: str, name: str | None = None, *, every: bool = False) -> Compilation:
-    """The kernel `name` of a text, None: its only one, or `every` kernel; compiled apart.
+    """Compile the kernel `name` of a text (None: its only one), or `every` kernel, in a separate process.
 
     NotRunnable: no such kernel, or a text that is too long. CompileError: with the line.
     """
     try:
-        made, compiled = apart(file_name, text, compiled_in_full, file_name, text, name, every, cpu_s=CPU_S - HURRIED_S)
+        made, compiled = call_apart(
+            file_name, text, compiled_in_full, file_name, text, name, every, cpu_s=CPU_S - HURRIED_S
+        )
     except TookTooLong:
-        made, compiled = apart(file_name, text, compiled_in_full, file_name, text, name, every, True, cpu_s=HURRIED_S)
+        made, compiled = call_apart(
+            file_name, text, compiled_in_full, file_name, text, name, every, True, cpu_s=HURRIED_S
+        )
         made = replace(made, warnings=(_HURRIED, *made.warnings))
-    keep(made.source, EMULATED_ARCHITECTURE, compiled)
+    remember_compiled(made.source, EMULATED_ARCHITECTURE, compiled)
     return made
 
 
 def compiled_in_full(
     file_name: str, text: str, name: str | None, every: bool, hurried: bool = False
 ) -> tuple[Compilation, Compiled]:
-    """`compilation`, in this process. `hurried`: with less optimisation, and sooner."""
+    """Compile in this process. `hurried`: with less optimisation, in less time."""
     many = every_kernel(text)[:MOST_KERNELS] if every and name is None else []
     wanted = many or [named_kernel(text, file_name, name)]
     part = _part(file_name, text, wanted, hurried)
@@ -99,8 +106,8 @@ def compiled_in_full(
     ), made
 
 
-def _part(file_name: str, text: str, wanted: list[Wanted], hurried: bool) -> DevicePart:
-    """The kernels together; where that does not compile for an instance that was read off the text, without it."""
+def _part(file_name: str, text: str, wanted: list[WantedKernel], hurried: bool) -> DevicePart:
+    """Compile the kernels together; leave out an instance that was guessed from the text if it does not compile."""
     try:
         return compiled_for_device(file_name, text, tuple(one.expression for one in wanted), hurried)
     except CompileError as error:
@@ -122,8 +129,10 @@ def _part(file_name: str, text: str, wanted: list[Wanted], hurried: bool) -> Dev
 
 
 def refuse_unknown(made: Compilation, unknown: list[tuple[str, int]]) -> None:
-    """NotRunnable for inline PTX among `unknown`, the (opcodes, lines) that the emulator lacks: what it cannot run, it
-    cannot vouch for on a GPU either."""
+    """Raise NotRunnable for inline PTX among `unknown`, the (opcodes, lines) that the emulator lacks.
+
+    The emulator cannot check such code for a GPU either.
+    """
     for opcode, line in unknown:
         if opcode in made.inline:
             raise NotRunnable(
@@ -133,7 +142,7 @@ def refuse_unknown(made: Compilation, unknown: list[tuple[str, int]]) -> None:
 
 
 def _variables(ptx: str, text: str) -> Iterator[str]:
-    """Those of the PTX that the text declares, and no header."""
+    """Return the variables of the PTX that the text declares, without those of headers."""
     heads = (_HEAD.match(text, found.end()) for found in _DECLARES.finditer(text))
     declared = {word for head in heads if head for word in _DECLARED.findall(head[0])}
     return (name for name in map(readable, _VARIABLE.findall(ptx)) if name in declared)

@@ -1,7 +1,7 @@
-"""Which kernel of a file is meant, and of a template which instance: "reduce6<float, 256>", as the file launches it.
+"""Find the kernel that a user means, and the instance of a template: "reduce6<float, 256>", as the file launches it.
 
-An instance is read off the host's code, without understanding it: the arguments of the first launch whose names all
-mean something outside the function that launches. Where a launch leaves them to the compiler, what it passes says them.
+An instance is read from the host code without parsing C++: the arguments of the first launch whose names all have a
+meaning outside the launching function. Arguments that a launch leaves to the compiler follow from the passed values.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from engine.lab.signatures import Declared, bare, kernels_in
 from engine.lab.top_level import Declaration, closing, declarations, parts, template_parameters, uncommented
 from engine.records import NotRunnable
 
-USUAL_TYPE, USUAL_SIZE = "float", "128"  # where nothing says one
+USUAL_TYPE, USUAL_SIZE = "float", "128"  # if the file names none
 _MOST_LISTED = 20
-_DEEPEST = 6  # names that stand for other names
-_MOST_PLACES = 64  # where a name stands
-_MOST_NAMES = 200  # that are looked up for a kernel
-_BEFORE = 120  # characters in front of a constant's name, where its type is
+_DEEPEST = 6  # aliases
+_MOST_PLACES = 64  # the index of a name
+_MOST_NAMES = 200  # names that are looked up for a kernel
+_BEFORE = 120  # characters before a constant's name that can hold its type
 _BUILT_IN = frozenset((
     "bool", "char", "short", "int", "long", "float", "double", "half", "unsigned", "signed", "size_t", "true", "false",
     "sizeof", "const", "void", "__half", "__nv_bfloat16", "nv_bfloat16", "half2", "float2", "float4", "int4", "std",
@@ -29,9 +29,10 @@ _WORD = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """A kernel to compile. `name`: a template's with its arguments; `parameters`: what the file calls them; `scope`:
-    the namespaces that it stands in."""
+class WantedKernel:
+    """A kernel to compile. `name`: a template's with its arguments; `parameters`: their names in the file; `scope`: its
+    namespaces.
+    """
 
     name: str
     parameters: tuple[str, ...]
@@ -39,13 +40,16 @@ class Wanted:
 
     @property
     def expression(self) -> str:
-        """What the compiler calls it."""
+        """The compiler's name for it."""
         return f"{self.scope}::{self.name}" if self.scope and not self.name.startswith(self.scope) else self.name
 
 
-def named_kernel(text: str, file_name: str, name: str | None) -> Wanted:
-    """The kernel that is meant, which can be left open where there is only one, as can a template's arguments where the
-    file launches it. `name` may have a namespace. NotRunnable where the text has no such kernel."""
+def named_kernel(text: str, file_name: str, name: str | None) -> WantedKernel:
+    """Return the kernel that the user means. Its name may be omitted if there is only one, and a template's arguments
+    if the file launches it.
+
+    `name` may have a namespace. NotRunnable: the text has no such kernel.
+    """
     kernels = kernels_in(text)
     listed = ", ".join([*list(kernels)[:_MOST_LISTED], *(["…"] if len(kernels) > _MOST_LISTED else [])])
     if not kernels:
@@ -60,18 +64,20 @@ def named_kernel(text: str, file_name: str, name: str | None) -> Wanted:
     called = instance(text, bare(name), declared) if declared.template and "<" not in name else name
     if called is None:
         raise NotRunnable(_unnamed(file_name, bare(name), declared))
-    return Wanted(called, declared.parameters, declared.scope)
+    return WantedKernel(called, declared.parameters, declared.scope)
 
 
-def every_kernel(text: str) -> list[Wanted]:
-    """The kernels of a text, but templates whose arguments nothing says."""
+def every_kernel(text: str) -> list[WantedKernel]:
+    """Return the kernels of a text, without templates whose arguments the text does not give."""
     kernels = kernels_in(text)
     called = {name: instance(text, name, one) if one.template else name for name, one in kernels.items()}
-    return [Wanted(called[name] or "", one.parameters, one.scope) for name, one in kernels.items() if called[name]]
+    return [
+        WantedKernel(called[name] or "", one.parameters, one.scope) for name, one in kernels.items() if called[name]
+    ]
 
 
-def typed(text: str, name: str, declared: Declared) -> tuple[str, ...]:
-    """The parameters as they are written, with a template's types in the place of their names."""
+def typed_parameters(text: str, name: str, declared: Declared) -> tuple[str, ...]:
+    """Return the parameters as written, with a template's types in place of their names."""
     called = name if "<" in name else instance(text, name, declared) if declared.template else None
     given = parts(called.partition("<")[2].rpartition(">")[0]) if called else []
     meant = {_name(one): value for one, value in zip(declared.template, given, strict=False) if _type_parameter(one)}
@@ -84,7 +90,7 @@ def _unnamed(file_name: str, name: str, declared: Declared) -> str:
 
 
 def instance(text: str, name: str, declared: Declared) -> str | None:
-    """The template kernel `name` with arguments; None where the file does not say them."""
+    """Return the template kernel `name` with arguments; None if the file does not give them."""
     file = _File(text)
     wanted = [_type_parameter(one) for one in declared.template]
     for arguments, at in file.uses(name):
@@ -101,7 +107,7 @@ def instance(text: str, name: str, declared: Declared) -> str | None:
 
 
 class _File:
-    """A text without its comments, and what its names mean."""
+    """A text without comments, and the meaning of its names."""
 
     def __init__(self, text: str) -> None:
         self.text = uncommented(text)
@@ -111,14 +117,16 @@ class _File:
         self.outside |= set(re.findall(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", self.text, re.MULTILINE))
 
     def uses(self, name: str) -> Iterator[tuple[list[str], int]]:
-        """The arguments that stand behind a name, and where."""
+        """Return the template arguments after each use of a name, and the index of the use."""
         for found in self._places(rf"(?<![\w.]){name}\s*<(?![<=])"):
             end = closing(self.text, found.end() - 1)
             if end > found.end():
                 yield [" ".join(one.split()) for one in parts(self.text[found.end() : end - 1])], found.start()
 
     def meant(self, argument: str, at: int, type_wanted: bool, depth: int = 0) -> str | None:
-        """A template argument at a place of the text, with what stands for the names that only its function knows."""
+        """Return the value of a template argument at an index of the text, with the given values for its function's own
+        names.
+        """
         made = argument
         for word in dict.fromkeys(_WORD.findall(argument)):
             value = self._value(word, at, type_wanted, depth)
@@ -129,7 +137,7 @@ class _File:
         return made
 
     def deduced(self, name: str, declared: Declared) -> dict[str, str]:
-        """The types of a template's own, by their names, as what a launch passes has them."""
+        """Deduce a template's types by name from the types of the values that a launch passes."""
         made = {_name(one): USUAL_TYPE for one in declared.template if _type_parameter(one)}
         for found in self._places(rf"(?<![\w.]){name}\s*<<<[^;]{{0,400}}?>>>\s*\(([^;]{{0,1000}})\)\s*;"):
             for passed, written in zip(parts(found[1]), declared.written, strict=False):
@@ -160,7 +168,7 @@ class _File:
         return USUAL_TYPE if type_wanted else None
 
     def _handed(self, around: Declaration, place: int, type_wanted: bool, depth: int) -> str | None:
-        """What a template function of the host is called with: its parameter at `place`."""
+        """Return the arguments with which a host template function is called, for its parameter at `place`."""
         name = next(
             (one for one in around.words if re.search(rf"\b{one}\s*\(", self.text[around.start : around.end])), ""
         )
@@ -173,7 +181,7 @@ class _File:
         return default or (USUAL_TYPE if type_wanted else None)
 
     def _pointed(self, passed: str) -> str | None:
-        """The type that an array `passed` is declared with, if it is one of C's."""
+        """Return the element type with which the array `passed` is declared, if it is a C type."""
         if not re.fullmatch(r"\w+", passed):
             return None
         for found in self._places(

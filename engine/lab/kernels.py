@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from html import escape
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 
@@ -25,21 +27,127 @@ from engine.backends.launch_limits import check_fits
 from engine.catalogue.gpu_models import GPU_MODELS, OLDER_MODELS, GpuModel, model_named
 from engine.compile.encodings import read_file
 from engine.compile.names import readable
-from engine.lab import on_gpu
-from engine.lab.arguments import Argument, Passed, array_names, contents, passed, placed
+from engine.lab.arguments import (
+    Argument,
+    GpuArray,
+    LaunchArguments,
+    array_names,
+    contents,
+    convert_arguments,
+    place_arguments,
+)
 from engine.lab.compilation import Compilation, compilation, refuse_unknown
-from engine.lab.kernel_run import KernelRun
-from engine.lab.on_gpu import Variable
 from engine.lab.signatures import Parameter
-from engine.records import CACHE_STATES, Array, Launch, NotRunnable, Source, Timing
+from engine.machine.devices import gpus
+from engine.records import CACHE_STATES, Array, Finding, Launch, LineCounters, NotRunnable, Source, Timing
+from engine.records.counters import COUNTERS, with_derived
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A variable of the module. `symbol`: its name in the PTX."""
+
+    symbol: str
+    size: int
+
+
+def run(
+    step: Launch, handed: LaunchArguments, variables: Mapping[str, Variable], symbols: Mapping[str, Array]
+) -> tuple[dict[str, Array], dict[str, Array]]:
+    """Launch once; return the arrays and the module's variables, each in the type that was given for it."""
+    arrays, found = _backend().run(step, handed.values, handed.arrays, _set(variables, symbols))
+    return arrays, {name: _as_given(raw, symbols.get(name)) for name, raw in found.items()}
+
+
+def time(
+    step: Launch, handed: LaunchArguments, variables: Mapping[str, Variable], symbols: Mapping[str, Array], cache: str
+) -> Timing:
+    """Time the launch as the catalogue's kernels are timed."""
+    timing: Timing = _backend().time(step, handed.values, handed.arrays, _set(variables, symbols), cache)
+    return timing
+
+
+def as_given(arrays: Mapping[str, Array], names: Sequence[str], arguments: Sequence[Argument]) -> dict[str, Array]:
+    """Return the arrays, as CuPy arrays if CuPy arrays were passed."""
+    theirs = {name for name, one in zip(names, arguments, strict=True) if isinstance(one, GpuArray)}
+    return {name: _backend().on_gpu(array) if name in theirs else array for name, array in arrays.items()}
+
+
+def _set(variables: Mapping[str, Variable], symbols: Mapping[str, Array]) -> dict[str, tuple[str, int, Array | None]]:
+    return {name: (one.symbol, one.size, symbols.get(name)) for name, one in variables.items()}
+
+
+def _as_given(raw: Array, given: Array | None) -> Array:
+    return raw if given is None else raw.view(np.asarray(given).dtype).reshape(np.shape(given))
+
+
+def _backend() -> ModuleType:
+    if not gpus():
+        raise NotRunnable("This machine has no GPU that CUDA can use: the emulator runs and counts, but times nothing.")
+    from engine.backends.gpu import any_kernel  # CuPy takes half a second to import
+
+    return any_kernel
+
+
+_BESIDE_LINES = ("warp_instructions", "sectors", "bank_conflicts", "divergent_branches")
+
+
+@dataclass(frozen=True)
+class KernelRun:
+    """One launch on the emulator.
+
+    `arrays`: by name, in the shape and type in which they were passed; the caller's arrays do not change. `symbols`:
+    the module's `__device__` and `__constant__` variables, in the type that was passed for them, else as bytes.
+    `counters`, `lines`: over the launch and by line of the file; `printed`: lines of printf; `warnings`: the
+    compiler's.
+    """
+
+    kernel: str
+    file_name: str
+    source: str
+    arrays: Mapping[str, Array]
+    symbols: Mapping[str, Array]
+    counters: Mapping[str, float]
+    lines: tuple[LineCounters, ...]
+    findings: tuple[Finding, ...]
+    printed: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether there is no finding. Whether the answer is right is for the caller to check."""
+        return not self.findings
+
+    def _repr_html_(self) -> str:
+        """Show in Jupyter the findings, then the source with the counts of each line as a shade."""
+        counted = {line.line: with_derived(line.counters) for line in self.lines}
+        most = {name: max((line.get(name, 0) for line in counted.values()), default=0) for name in _BESIDE_LINES}
+        head = "".join(f"<th>{escape(COUNTERS[name].title)}</th>" for name in _BESIDE_LINES)
+        rows = "".join(
+            f"<tr><td style='color:#888'>{number}</td>"
+            f"<td style='text-align:left'><code style='white-space:pre'>{escape(text)}</code></td>"
+            + "".join(_cell(counted.get(number, {}).get(name, 0), most[name]) for name in _BESIDE_LINES)
+            + "</tr>"
+            for number, text in enumerate(self.source.splitlines(), start=1)
+        )
+        told = "".join(f"<li>{escape(finding.message)}</li>" for finding in self.findings)
+        return f"<ul>{told}</ul><table><tr><th></th><th>{escape(self.file_name)}</th>{head}</tr>{rows}</table>"
+
+
+def _cell(count: float, most: float) -> str:
+    if not count:
+        return "<td></td>"
+    return f"<td style='background:rgba(228,112,37,{0.05 + 0.4 * count / most:.2f})'>{count:,.0f}</td>"
+
 
 Sizes = int | Sequence[int]
 
 
 @dataclass(frozen=True)
-class Kernel:
-    """A compiled kernel. `text`: the file as it was written; `made`: what became of it; `symbol`: what the kernel is
-    called there; `parameters`: what it takes."""
+class OwnKernel:
+    """A compiled kernel. `text`: the file as written; `made`: its compilation; `symbol`: the kernel's name in the PTX;
+    `parameters`: its parameters.
+    """
 
     name: str
     text: str
@@ -49,12 +157,12 @@ class Kernel:
 
     @property
     def source(self) -> Source:
-        """What is compiled: the file without its host's part."""
+        """The compiled source: the file without its host part."""
         return self.made.source
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """The compiler's, a sentence each."""
+        """The compiler's warnings, a sentence each."""
         return self.made.warnings
 
     def run(
@@ -72,13 +180,14 @@ class Kernel:
         device: str = "emulator",
         gpu: str | None = None,
     ) -> KernelRun:
-        """One launch, on the emulator or, `device="gpu"`, on this computer's GPU, which counts and finds nothing.
+        """Launch once on the emulator or, with `device="gpu"`, on this computer's GPU, which gives no counts and no
+        findings.
 
         `grid`, `block`: one to three sizes. `args`: a NumPy or CuPy array for a pointer, a number for a number.
-        `shared`: bytes of dynamic shared memory a block. `schedule`: "lockstep", "independent:SEED" or "waves:BLOCKS".
-        `names`: what findings call the arguments, else the parameters' own names. `symbols`: values of `__constant__`
-        and `__device__` variables. `gpu`: a model, "Tesla V100", whose limits the launch has to keep. NotRunnable says
-        why it cannot be launched, RunFailed why it did not end well.
+        `shared`: bytes of dynamic shared memory per block. `schedule`: "lockstep", "independent:SEED" or
+        "waves:BLOCKS". `names`: the arguments' names in findings, else the parameters' own. `symbols`: values of
+        `__constant__` and `__device__` variables. `gpu`: a model, "Tesla V100", whose limits the launch must keep.
+        NotRunnable: the launch is refused. RunFailed: it did not end well.
         """
         order = parse_schedule(schedule)
         called = array_names(self.parameters, names)
@@ -89,13 +198,13 @@ class Kernel:
         if device == "gpu":
             if schedule is not None:
                 raise NotRunnable("A GPU chooses the order of its lanes and blocks itself; only the emulator can.")
-            arrays, values = on_gpu.run(step, handed, self._variables(given), given)
-            return self._run(on_gpu.as_given(arrays, called, args), values)
+            arrays, values = run(step, handed, self._variables(given), given)
+            return self._run(as_given(arrays, called, args), values)
         if device != "emulator":
             raise NotRunnable(f"There is no device {device!r}: choose emulator or gpu.")
         variables = self._variables(given)
         there, observers = Device(), results.usual_observers()
-        bytes_of, placed_arrays = placed(there, handed)
+        bytes_of, placed_arrays = place_arguments(there, handed)
         with explained(self.source.name):
             addresses = there.symbols(self.source, self._program())
         found = ((name, there.space.at(addresses[one.symbol])) for name, one in variables.items())
@@ -108,7 +217,7 @@ class Kernel:
             name: contents(array, given.get(name, np.zeros(array.size, np.uint8))) for name, array in held.items()
         }
         return replace(
-            self._run(on_gpu.as_given(arrays, called, args), values),
+            self._run(as_given(arrays, called, args), values),
             counters=results.totals(observers),
             lines=lines_of(Source(self.source.name, self.text, ""), observers),
             findings=results.findings(observers),
@@ -126,19 +235,19 @@ class Kernel:
         cooperative: bool = False,
         symbols: Mapping[str, Array] | None = None,
     ) -> Timing:
-        """How long a launch takes on this computer's GPU, sampled as the catalogue's kernels are: microseconds.
+        """Time a launch on this computer's GPU in microseconds, as the catalogue's kernels are timed.
 
         `cache`: the state of the L2 before each sample, "cold-clean", "cold-dirty" or "hot". The launches run one after
-        the other on the same arrays. NotRunnable where there is no GPU.
+        the other on the same arrays. NotRunnable without a GPU.
         """
         handed, step = self._asked(grid, block, args, array_names(self.parameters, None), shared, cooperative)
         given = dict(symbols or {})
-        return on_gpu.time(step, handed, self._variables(given), given, cache)
+        return time(step, handed, self._variables(given), given, cache)
 
     def _asked(
         self, grid: Sizes, block: Sizes, args: Sequence[Argument], names: Sequence[str], shared: int, cooperative: bool
-    ) -> tuple[Passed, Launch]:
-        handed = passed(self.name, self.parameters, args, names)
+    ) -> tuple[LaunchArguments, Launch]:
+        handed = convert_arguments(self.name, self.parameters, args, names)
         sizes = _sizes("grid", grid), _sizes("block", block)
         return handed, Launch(self.symbol, self.source, *sizes, (), cooperative, shared)
 
@@ -150,7 +259,7 @@ class Kernel:
             return load(self.source, self.symbol)
 
     def _variables(self, given: Mapping[str, Array]) -> dict[str, Variable]:
-        """The module's own variables that the file declares, by the file's name for them; `given` must fit them."""
+        """Return the module's variables that the file declares, by their names in the file. `given` must fit them."""
         program = self._program()
         refuse_unknown(self.made, [(item.opcode, item.line) for item in not_emulated(program)])
         found = {
@@ -168,34 +277,37 @@ class Kernel:
         return found
 
 
-def kernel(source: str | Path, name: str | None = None, *, called: str | None = None) -> Kernel:
-    """The kernel `name` of a .cu file, or of a text that holds one; None: its only one. `called`: the file's name in
-    messages, where it is not its own.
+def kernel(source: str | Path, name: str | None = None, *, called: str | None = None) -> OwnKernel:
+    """Return the kernel `name` of a .cu file or of a text; None: its only one. `called`: the file's name in messages.
 
-    A template by its arguments: "sum<float, 128>". Host code, host headers and `main` are passed over. NotRunnable: no
+    A template needs its arguments: "sum<float, 128>". Host code, host headers and `main` are ignored. NotRunnable: no
     such file or kernel, or a file that is too long. CompileError: with the line.
     """
-    file_name, text, said = read(source)
+    file_name, text, said = read_source(source)
     made = compilation(called or file_name, text, name)
     return _kernels(text, made, said)[0]
 
 
-def kernels(source: str | Path) -> tuple[Kernel, ...]:
-    """The kernels of a file, compiled together, templates as the file launches them; as `kernel`. What `made` of each
-    says of the others: `left_out`, `refused`."""
-    file_name, text, said = read(source)
+def kernels(source: str | Path) -> tuple[OwnKernel, ...]:
+    """Return the kernels of a file, compiled together, templates as the file launches them; see `kernel`.
+
+    `made` of each names the others: `left_out`, `refused`.
+    """
+    file_name, text, said = read_source(source)
     return _kernels(text, compilation(file_name, text, every=True), said)
 
 
-def _kernels(text: str, made: Compilation, said: str | None) -> tuple[Kernel, ...]:
+def _kernels(text: str, made: Compilation, said: str | None) -> tuple[OwnKernel, ...]:
     if said:
         made = replace(made, warnings=(said, *made.warnings))
-    return tuple(Kernel(one.name, text, made, one.symbol, one.parameters) for one in made.kernels)
+    return tuple(OwnKernel(one.name, text, made, one.symbol, one.parameters) for one in made.kernels)
 
 
-def read(source: str | Path) -> tuple[str, str, str | None]:
-    """(what messages call it, its text, a word on its encoding if it is not plain UTF-8) of a file's name or a text.
-    NotRunnable where there is no such file, or no text in it."""
+def read_source(source: str | Path) -> tuple[str, str, str | None]:
+    """Return (name in messages, text, sentence on the encoding unless it is UTF-8) of a file's name or a text.
+
+    NotRunnable: there is no such file, or it holds no text.
+    """
     if isinstance(source, str) and ("\n" in source or "{" in source):
         return "kernel.cu", source, None
     path = Path(source)

@@ -1,10 +1,10 @@
-"""What is right, by name: the sum, the prefix sum, the matrix product, ... of arrays; and whether an array is it.
+"""Named references (sum, prefix sum, matrix product, ...) and the comparison of an array with one.
 
 checked("saxpy", before, after, ("x", "y"), "y", (2.0,)) -> Check
 
-Whole numbers are equal after wrapping to the answer's type. Floats lie within the bound of as many roundings as the
-computation needs in any order; they are equal where nothing is rounded: numbers that are only moved or compared, and
-sums of whole numbers that the type holds.
+Integers are compared after wrapping to the answer's type. Floats must lie within the rounding bound of the computation
+in any order; they must be equal if nothing is rounded: values that are only moved or compared, and sums of integers
+that the type can hold.
 """
 
 from __future__ import annotations
@@ -21,9 +21,11 @@ from engine.records import Array, Check, NotRunnable
 
 @dataclass(frozen=True)
 class Exact:
-    """The right numbers, shape (count,), int64 or float64. Where they are added up: the sums of the `squares`, of the
-    same shape, how many `additions` each takes, and the `largest` partial sum of whole numbers in any order; infinite
-    where they are not whole."""
+    """The right values, shape (count,), int64 or float64.
+
+    For sums: the sums of the `squares` (same shape), the number of `additions` of each, and the `largest` partial sum
+    of integers in any order; infinite if the values are not integers.
+    """
 
     values: Array
     squares: Array | None = None
@@ -33,11 +35,11 @@ class Exact:
 
 @dataclass(frozen=True)
 class Reference:
-    """A computation with a name. `meaning`: a sentence; `reads`: what it calls the arrays that it reads, in order;
-    `numbers`: what it calls the numbers that it needs, with the values that they have where none are given.
+    """A named computation. `meaning`: a sentence; `reads`: its names of the arrays that it reads, in order; `numbers`:
+    its names of the numbers, with defaults.
 
-    `exact(arrays, numbers, room)`: from the arrays before the launch; `room` is how many elements the answer's array
-    has. NotRunnable where they do not fit together.
+    `exact(arrays, numbers, room)`: computed from the arrays before the launch; `room`: the number of elements of the
+    answer's array. NotRunnable: they do not fit together.
     """
 
     name: str
@@ -48,7 +50,7 @@ class Reference:
     exact: Callable[[Sequence[Array], Sequence[float], int], Exact]
 
 
-def checked(
+def check_against(
     name: str,
     before: Mapping[str, Array],
     after: Mapping[str, Array],
@@ -56,12 +58,13 @@ def checked(
     out: str,
     numbers: Sequence[float] = (),
 ) -> Check:
-    """The first elements of `after[out]`, as many as the answer has, against the reference `name` of `before[reads]`.
+    """Compare the first elements of `after[out]`, as many as the answer has, with the reference `name` of
+    `before[reads]`.
 
-    `numbers`: the reference's own where none are given. NotRunnable: no such reference or array, or arrays that do not
-    fit it.
+    `numbers`: the reference's defaults if none are given. NotRunnable: no such reference or array, or arrays that do
+    not fit it.
     """
-    reference = named(name)
+    reference = reference_named(name)
     if len(reads) != len(reference.reads):
         wanted = ", ".join(reference.reads)
         raise NotRunnable(f"The reference {reference.title!r} reads {len(reference.reads)} of the arrays: {wanted}.")
@@ -76,8 +79,8 @@ def checked(
     return _compared(found[: exact.values.size], exact, reference.meaning)
 
 
-def named(name: str) -> Reference:
-    """The reference of that name; NotRunnable where there is none."""
+def reference_named(name: str) -> Reference:
+    """Return the reference of that name; NotRunnable if there is none."""
     if name not in REFERENCES:
         raise NotRunnable(f"There is no reference {name!r}; there are {', '.join(REFERENCES)}.")
     return REFERENCES[name]
@@ -159,23 +162,23 @@ def _stencil(arrays: Sequence[Array], numbers: Sequence[float], _: int) -> Exact
 
 
 def _added(add: Callable[[Array], Array], numbers: Array, additions: int) -> Exact:
-    """What comes of adding `numbers` up by `add`."""
+    """Return the exact values of sums of `numbers` by `add`."""
     return Exact(add(numbers), add(np.square(numbers.astype(np.float64))), additions,
                  _largest(add(np.abs(numbers)), numbers))  # fmt: skip
 
 
 def _largest(sums: Array, *numbers: Array) -> float:
-    """The largest of `sums` of absolute values, infinite unless all `numbers` are whole."""
+    """Return the largest of `sums` of absolute values; infinite unless all `numbers` are integers."""
     return float(sums.max()) if all(np.array_equal(each, np.rint(each)) for each in numbers) else np.inf
 
 
 def _whole(number: float) -> float:
-    """A whole number as an int, so that whole numbers times it stay whole."""
+    """Convert an integral number to int, so that integers times it stay integers."""
     return int(number) if float(number).is_integer() else number
 
 
 def _matrix(numbers: Array) -> Array:
-    """The array as a matrix: by its own two sizes, or square."""
+    """Return the array as a matrix: by its own two sizes, or square."""
     width = isqrt(numbers.size)
     if numbers.ndim == 2:
         return numbers

@@ -1,4 +1,4 @@
-"""The kernels of a source and their parameters: what the file calls them, and what the compiled kernel takes."""
+"""The kernels of a source and their parameters: their names in the file, and the types of the compiled kernel."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ _ABOUT = re.compile(
 
 @dataclass(frozen=True)
 class Parameter:
-    """One of a compiled kernel. `kind`: "f" a floating-point number, "u" or "s" a whole number or an address, "b"
-    bytes, such as a struct; `size` in bytes; `name` as the file has it, or its place."""
+    """A parameter of a compiled kernel. `kind`: "f" float, "u" or "s" integer or address, "b" bytes, such as a struct.
+
+    `size` in bytes; `name`: its name in the file, or its index.
+    """
 
     name: str
     kind: str
@@ -26,7 +28,9 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Declared:
-    """A kernel of a text: its parameters' names, each as it is written, those of a template, and its namespaces."""
+    """A kernel of a text: its parameters' names, each parameter as written, its template parameters, and its
+    namespaces.
+    """
 
     parameters: tuple[str, ...]
     written: tuple[str, ...] = ()
@@ -35,7 +39,7 @@ class Declared:
 
 
 def kernels_in(text: str) -> dict[str, Declared]:
-    """Every kernel that the text declares, by name."""
+    """Return every kernel that the text declares, by name."""
     found: dict[str, Declared] = {}
     for one in declarations(text):
         if "__global__" in one.words and one.called:
@@ -52,12 +56,12 @@ def kernels_in(text: str) -> dict[str, Declared]:
 
 
 def bare(kernel: str) -> str:
-    """A kernel's name without its template arguments and namespaces."""
+    """Return a kernel's name without template arguments and namespaces."""
     return kernel.partition("<")[0].strip().rpartition("::")[2]
 
 
 def parameters(ptx: str, symbol: str, names: tuple[str, ...]) -> tuple[Parameter, ...]:
-    """Those of the compiled kernel `symbol`; `names`: what the file calls them."""
+    """Return the parameters of the compiled kernel `symbol`; `names`: their names in the file."""
     found = re.search(rf"\.entry {re.escape(symbol)}\s*\((.*?)\)\s*(?:\.|\{{)", ptx, re.DOTALL)
     rows = _PARAMETER.findall(found[1]) if found else []
     if len(rows) != len(names):

@@ -1,12 +1,12 @@
-"""The declarations of a C++ text, one after the other, without understanding them: where each starts and ends."""
+"""Split a C++ text into its declarations without parsing them: find where each starts and ends."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
 
-# What is one piece whatever stands inside it. Identifiers and numbers are among them, as quotes follow both. What is
-# not closed ends with the line or the text: to look for its end from every place in it would take the text's square.
+# Tokens that are one piece whatever they contain. Identifiers and numbers are among them, because quotes follow both.
+# An unclosed token ends with the line or the text, because a search from every index would take quadratic time.
 _PIECE = re.compile(
     r"""(?P<comment>//(?:\\\n|[^\n])*|/\*.*?(?:\*/|\Z))"""
     r"""|(?P<directive>^[ \t]*(?:\#|%:)(?:\\\n|/\*.*?(?:\*/|\Z)|//[^\n]*|[^\n])*)"""
@@ -15,14 +15,14 @@ _PIECE = re.compile(
     r"""|(?P<word>[A-Za-z_]\w*|\.?\d(?:'?[\w.])*)|(?P<sign>[{}();=<>])""",
     re.DOTALL | re.MULTILINE,
 )
-_OPENED = ("namespace", "extern")  # what a brace after these opens holds declarations itself
+_OPENED = ("namespace", "extern")  # a brace after these words holds declarations
 _QUALIFIED = (
     "__align__",
     "alignas",
     "__attribute__",
     "__declspec",
     "decltype",
-)  # words with brackets that call nothing
+)  # words with parentheses that are no calls
 _TYPES = frozenset(("struct", "class", "union", "enum", "using", "typedef", "namespace"))
 _SPECIFIER = re.compile(r"__(?:device|global|host)__")
 _DEFINED = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]((?:\\\n|[^\n])*)", re.MULTILINE)
@@ -32,8 +32,11 @@ _ACCESS = re.compile(r"\b(?:public|private|protected)\s*:(?!:)")
 
 @dataclass(frozen=True)
 class Declaration:
-    """A piece of a text from `start` to `end`. `words`: its identifiers outside braces; `called`: it has round brackets
-    there; `body`: it ends with one in braces, as a function does; `scope`: the namespaces that it stands in, "a::b"."""
+    """A piece of a text from `start` to `end`. `words`: its identifiers outside braces; `called`: it has parentheses
+    there.
+
+    `body`: it ends with braces, as a function does; `scope`: its namespaces, "a::b".
+    """
 
     start: int
     end: int
@@ -44,7 +47,7 @@ class Declaration:
 
     @property
     def kind(self) -> str:
-        """What it declares: "type", "function" (with a body, or only announced) or "variable"."""
+        """What it declares: "type", "function" (with or without a body) or "variable"."""
         if _TYPES & set(self.words[:2]) or (
             self.words[:1] == ("template",) and _TYPES & set(self.words) and not self.called
         ):
@@ -53,8 +56,10 @@ class Declaration:
 
 
 def declarations(text: str) -> list[Declaration]:
-    """Those of all namespaces and linkage blocks, in order. Words that a macro of the text stands for are among its
-    own: `#define HD __host__ __device__`."""
+    """Return the declarations of all namespaces and linkage blocks, in order.
+
+    A macro of the text counts as the words that it stands for: `#define HD __host__ __device__`.
+    """
     meant = {name: tuple(_SPECIFIER.findall(body)) for name, body in _DEFINED.findall(text)}
     return [
         replace(one, words=(*one.words, *(word for name in one.words for word in meant.get(name, ()))))
@@ -68,8 +73,8 @@ def _declarations(text: str) -> list[Declaration]:
     start, called, assigned = -1, False, False
     depth, rounds = 0, 0
     scopes: list[str] = []
-    branches: list[tuple[int, int]] = []  # of each open #if: where it started
-    head = 0  # where a template's own parameters end, whose = and brackets declare nothing
+    branches: list[tuple[int, int]] = []  # the start of each open #if
+    head = 0  # the end of a template's own parameters, whose = and parentheses declare nothing
     for piece in _PIECE.finditer(text):
         if piece["directive"]:
             depth, rounds = _in_branch(piece["directive"], branches, depth, rounds)
@@ -95,7 +100,7 @@ def _declarations(text: str) -> list[Declaration]:
                 assigned = True
             case "{" if depth == 0 and rounds == 0 and words[:1] and words[0] in _OPENED and not called:
                 scopes.append("::".join(words[1:]) if words[0] == "namespace" else "")
-                start = -1  # what follows are declarations again
+                start = -1  # declarations follow again
             case "}" if depth == 0 and start < 0 and scopes:
                 scopes.pop()
             case "{":
@@ -118,7 +123,7 @@ def _declarations(text: str) -> list[Declaration]:
 
 
 def members(text: str, one: Declaration) -> list[Declaration]:
-    """What the type `one` declares in its braces."""
+    """Return the declarations in the braces of the type `one`."""
     opened = next((found.end() for found in _PIECE.finditer(text, one.start, one.end) if found["sign"] == "{"), one.end)
     inside = _ACCESS.sub(lambda found: " " * len(found[0]), text[opened : one.end])
     found = (replace(own, start=own.start + opened, end=own.end + opened) for own in declarations(inside))
@@ -126,7 +131,7 @@ def members(text: str, one: Declaration) -> list[Declaration]:
 
 
 def closing(text: str, place: int) -> int:
-    """Where the template brackets end that open at `place`; `place` itself where they do not end nearby."""
+    """Return the end of the template brackets that open at `place`; `place` itself if they do not end nearby."""
     angles = rounds = 0
     for piece in _PIECE.finditer(text, place, place + _LONGEST_HEAD):
         sign = piece["sign"] or ""
@@ -139,7 +144,7 @@ def closing(text: str, place: int) -> int:
 
 
 def _in_branch(directive: str, branches: list[tuple[int, int]], depth: int, rounds: int) -> tuple[int, int]:
-    """How deep the text is after a line of the preprocessor: every branch of an #if starts where the #if stands."""
+    """Return the brace depth after a preprocessor line: every branch of an #if starts at the depth of the #if."""
     words = re.findall(r"\w+", directive)[:1]
     if words in (["if"], ["ifdef"], ["ifndef"]):
         branches.append((depth, rounds))
@@ -151,7 +156,7 @@ def _in_branch(directive: str, branches: list[tuple[int, int]], depth: int, roun
 
 
 def blanked(text: str, start: int, end: int) -> str:
-    """`text` without a piece of it: spaces in its place, so that lines and columns stay; its directives stay, too."""
+    """Blank a piece of `text` with spaces, so that lines and columns stay. Its directives stay too."""
     piece = text[start:end]
     kept = [(found.start(), found.end()) for found in _PIECE.finditer(piece) if found["directive"]]
     made, at = [], 0
@@ -162,12 +167,12 @@ def blanked(text: str, start: int, end: int) -> str:
 
 
 def directives(text: str) -> list[tuple[int, int]]:
-    """Where the preprocessor's lines start and end."""
+    """Return where each preprocessor line starts and ends."""
     return [(found.start(), found.end()) for found in _PIECE.finditer(text) if found["directive"]]
 
 
 def uncommented(text: str) -> str:
-    """`text` with spaces in place of its comments and of what is in quotes."""
+    """Blank the comments and quoted texts of `text` with spaces."""
     gone = (found for found in _PIECE.finditer(text) if found["comment"] or found["text"])
     made, at = [], 0
     for found in gone:
@@ -177,20 +182,20 @@ def uncommented(text: str) -> str:
 
 
 def template_parameters(text: str, one: Declaration) -> list[str]:
-    """The declaration's own template parameters as they are written; none where it is no template."""
+    """Return the declaration's template parameters as written; none if it is no template."""
     end = after_template(text, one)
     return parts(text[text.index("<", one.start) + 1 : end - 1]) if end > one.start else []
 
 
 def after_template(text: str, one: Declaration) -> int:
-    """Where the declaration starts behind its template's own parameters."""
+    """Return the index after the declaration's template parameters."""
     opened = text.find("<", one.start, one.end) if one.words[:1] == ("template",) else -1
     end = closing(text, opened) if opened >= 0 else opened
     return end if end > opened else one.start
 
 
 def parts(inside: str) -> list[str]:
-    """What stands between commas that stand in no brackets."""
+    """Split a text at the commas outside all brackets."""
     found, depth, start = [], 0, 0
     for place, letter in enumerate(inside):
         depth += (letter in "(<[{") - (letter in ")>]}")

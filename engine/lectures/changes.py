@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from engine.catalogue import KERNELS, Ladder
-from engine.counters import COUNTERS, FINDINGS, LAUNCHES, ON_LINES, with_derived
 from engine.lectures.meant import told
 from engine.plan import plan
 from engine.records import Launch, Measurement, NotRunnable, Settled
-from engine.words import text_of
+from engine.records.counters import COUNTERS, FINDINGS, LAUNCHES, ON_LINES, with_derived
+from engine.records.words import text_of
 
 _LITTLE = 1.05  # below this factor the difference says more
 

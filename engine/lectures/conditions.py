@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.catalogue import LADDERS, Ladder, Published, Rung
-from engine.choices import settle
+from engine.plan import settle
 from engine.records import Choice, Settled
 
 

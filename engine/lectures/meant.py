@@ -1,6 +1,6 @@
 """What a rung is meant to show where that depends on the rung before it; everywhere else its kernel says it.
 
-A counter of engine.counters.COUNTERS, which falls; "+counter": it rises, as the rung brings something in or shows a
+A counter of engine.records.counters, which falls; "+counter": it rises, as the rung brings something in or shows a
 cost; "=counter": it stays, and that is the point.
 """
 

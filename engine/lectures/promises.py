@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from engine.catalogue import Rung
+from engine.history.tables import value_of
 from engine.lectures.claims.verdicts import MARGIN, NEAR
 from engine.records import Measurement
-from engine.tables import value_of
 
 _EXPECTED = {
     "faster": "is faster than the rung before",

@@ -13,22 +13,20 @@ from functools import lru_cache
 from math import prod
 from typing import Any
 
-from engine.backends.backend import quiet
-from engine.backends.choice import backend_named
+from engine.backends.backend import backend_named, quiet
 from engine.catalogue import topic_of
 from engine.catalogue.gpu_models import GPU
 from engine.catalogue.occupancy import Occupancy, occupancy
 from engine.compile.cubin import Resources, code_of, resources_of
-from engine.compile.issue import Issue
-from engine.compile.machine_code import MachineCode, Mix, machine_code, sought
+from engine.compile.machine_code import Issue, MachineCode, Mix, machine_code, sought
 from engine.compile.nvrtc import compile_source
-from engine.counters import with_derived
 from engine.history import profiles
-from engine.history.history import device_line, known
-from engine.host.rates import peak_of
+from engine.history.history import device_line, look_up
+from engine.machine.rates import peak_of
 from engine.plan import plan
 from engine.records import Launch, Measurement, NotRunnable, RunFailed, Settled
-from engine.words import count_text, many, size_text, three_digits, time_text
+from engine.records.counters import with_derived
+from engine.records.words import count_text, many, size_text, three_digits, time_text
 
 _TENSOR_CORES = {"HMMA", "HGMMA"}
 
@@ -110,7 +108,7 @@ def record(choice: Settled) -> dict[str, Any]:
     """The reasons, where the time that is known of the choice lies, what the emulator counts at the topic's smallest
     size, and a GPU's profiler at the nearest size that was recorded; null for what is not known. NotRunnable,
     CompileError."""
-    found, timed, counted = reasons(choice), known(choice).timed, profiles.nearest(choice)
+    found, timed, counted = reasons(choice), look_up(choice).timed, profiles.nearest_counters(choice)
     small, counters = emulated(choice)
     at = point(found, timed)
     asked = {name: getattr(choice, name) for name in ("kernel", "n", "block_size", "dtype", "parameter")}
@@ -130,12 +128,12 @@ def sentences(choice: Settled) -> tuple[str, ...]:
     found = reasons(choice)
     lines = [line for kernel in found.kernels for line in _told(kernel)]
     small, counters = emulated(choice)
-    profiled = profiles.nearest(choice)
+    profiled = profiles.nearest_counters(choice)
     lines += [_counted(f"Emulated at N = {size_text(small.n)}", counters)] if counters else []
     if profiled is not None:
         where = f"Profiled on an {profiled.device} at N = {size_text(profiled.n)}, block {profiled.block_size}"
         lines.append(_counted(where, profiled.counters))
-    return (*lines, *roofline_lines(choice, found, known(choice).timed))
+    return (*lines, *roofline_lines(choice, found, look_up(choice).timed))
 
 
 def emulated(choice: Settled) -> tuple[Settled, Mapping[str, float]]:

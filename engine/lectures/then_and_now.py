@@ -23,13 +23,12 @@ from typing import Any
 
 from engine.catalogue import KERNELS, Ladder, Published
 from engine.catalogue.gpu_models import GPU
-from engine.choices import settle
 from engine.history.history import device_line, recorded_for
-from engine.history.profiles import recorded
-from engine.plan import plan
+from engine.history.profiles import hardware_counters
+from engine.history.tables import published_for
+from engine.plan import plan, settle
 from engine.records import Choice, Launch, Measurement, Settled, Timing
-from engine.tables import published_for
-from engine.words import count_text, size_text, three_digits, time_text
+from engine.records.words import count_text, size_text, three_digits, time_text
 
 _FIGURE = re.compile(r"\{([^}]*)\}")
 _NAMED = {"n": "n", "block": "block_size", "type": "dtype", "cache": "cache", "by": "combine", "knob": "parameter",
@@ -180,7 +179,7 @@ def _published(asked: _Asked, kernel: str) -> Published:
 
 def _count(asked: _Asked) -> str:
     counter, kernel = asked.about
-    counted = recorded(_counted_choice(asked, kernel))
+    counted = hardware_counters(_counted_choice(asked, kernel))
     if counted is None or counter not in counted.counters:
         raise _Unknown(kernel)
     asked.origins.add(f"counted by a profiler on an {counted.device} at N = {size_text(counted.n)}")

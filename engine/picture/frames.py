@@ -1,8 +1,4 @@
-"""What one beat shows, as plain data: who is active, what is touched where and in which pass, what is combined.
-
-Lists run over the active threads in their order, places written as `runs` does. Values are those of the trace, floats
-to SHOWN_DIGITS digits; each is told once, where it is first seen.
-"""
+"""The frames of a picture: the JSON that a browser draws for each step."""
 
 from __future__ import annotations
 
@@ -15,25 +11,42 @@ from engine.backends.emulator.registers.masks import WARP
 from engine.backends.emulator.watching.carried import TracedArray
 from engine.backends.emulator.watching.lane_values import COMBINES, GLOBAL, KINDS, LANE, OWN
 from engine.backends.emulator.watching.trace import TracedStep
-from engine.picture.beats import Beat
-from engine.picture.runs import in_runs
+from engine.picture.step_groups import StepGroup
 from engine.records import Array
 
+
+def run_lengths(numbers: Sequence[int]) -> tuple[int, ...]:
+    """Return runs of evenly spaced numbers, three entries each (count, first, distance): 4 6 8 1 -> 3 4 2, 1 1 0."""
+    made: list[int] = []
+    at = 0
+    while at < len(numbers):
+        first, end = numbers[at], at + 1
+        step = numbers[end] - first if end < len(numbers) else 0
+        while end < len(numbers) and numbers[end] - numbers[end - 1] == step:
+            end += 1
+        if (
+            end - at == 2 and len(numbers) > end
+        ):  # two numbers are always evenly spaced; the second may start the next run
+            end, step = at + 1, 0
+        made += (end - at, first, step)
+        at = end
+    return tuple(made)
+
+
 SHOWN_DIGITS = 4
-MOST_SUMS = 2  # of one beat that are drawn; the others are counted
+MOST_SUMS = 2  # sums of one step group that are drawn; the others are counted
 
 Number = int | float
-Values = tuple[Number | None, ...]  # None: not a number that JSON can carry
+Values = tuple[Number | None, ...]  # None: a number that JSON cannot carry
 
 
 @dataclass(frozen=True)
 class Touch:
-    """A memory instruction. `array`: its position in the picture's list, -1 for local memory and what has no name.
+    """A memory instruction. `array`: its index in the picture's list, -1 for local memory and unnamed memory.
 
-    `places`: byte offsets in the array, as runs. `served`: the pass (in global memory the sector) of each thread, as
-    runs. `passes`, `conflicts`: one a warp, 0 for a warp that takes no part; an atomic has contention and no
-    conflicts. `values`: what each thread loads or puts; `after`: what its word holds
-    after an atomic.
+    `places`: byte offsets in the array, as runs. `served`: the wavefront (for global memory the sector) of each thread,
+    as runs. `passes`, `conflicts`: one per warp, 0 for a warp that takes no part; an atomic has contention and no
+    conflicts. `values`: what each thread loads or stores; `after`: what its word holds after an atomic.
     """
 
     kind: str
@@ -49,9 +62,9 @@ class Touch:
 
 @dataclass(frozen=True)
 class Operand:
-    """One side of a combination. `source`: a position in the list of arrays, "lane", or "own" for a value at hand.
+    """One operand of a sum. `source`: an index in the list of arrays, "lane", or "own" for the thread's own value.
 
-    `places`: byte offsets in the array, or threads, as runs; -1 where this lane's value was its own.
+    `places`: byte offsets in the array, or threads, as runs; -1 if this lane's value was its own.
     """
 
     source: int | str
@@ -61,7 +74,7 @@ class Operand:
 
 @dataclass(frozen=True)
 class Sum:
-    """An instruction that combines values, of which one came from memory or from another lane."""
+    """An instruction that combines values, one of which came from memory or from another lane."""
 
     symbol: str
     operands: tuple[Operand, ...]
@@ -78,10 +91,11 @@ class Shuffle:
 
 @dataclass(frozen=True)
 class Frame:
-    """One beat. `kind`: "sum", "load", "store", "copy", "atomic", "shuffle", "branch", "barrier", "meet", "compute".
+    """One step group. `kind`: "sum", "load", "store", "copy", "atomic", "shuffle", "branch", "barrier", "meet",
+    "compute".
 
-    `lanes`: a 32-bit set of active lanes a warp. `taken`: of a branch, the lanes that jump. `slots`: its share of time.
-    `combined`: how many combining instructions it holds.
+    `lanes`: a 32-bit set of active lanes per warp. `taken`: the lanes that take the branch. `slots`: its share of the
+    time. `combined`: how many combining instructions it holds.
     """
 
     line: int
@@ -96,12 +110,12 @@ class Frame:
 
     @property
     def splits(self) -> bool:
-        """Whether it is a branch that splits a warp."""
+        """Whether this branch diverges."""
         return any(0 < jump != lanes for jump, lanes in zip(self.taken, self.lanes, strict=False))
 
 
-def frame_of(beat: Beat, arrays: Sequence[TracedArray], valued: bool = True) -> Frame:
-    """What a beat shows. `arrays`: those of the picture. `valued`: with its values."""
+def frame_of(beat: StepGroup, arrays: Sequence[TracedArray], valued: bool = True) -> Frame:
+    """Return the frame of a step group. `arrays`: those of the picture. `valued`: with its values."""
     active = active_threads(beat.lanes)
     combining = [step for step in beat.steps if step.kind == "compute" and step.carried is not None]
     shuffling = [step for step in beat.steps if step.carried is not None and step.carried.sources is not None]
@@ -123,14 +137,14 @@ def frame_of(beat: Beat, arrays: Sequence[TracedArray], valued: bool = True) -> 
 
 
 def active_threads(lanes: Sequence[int]) -> list[int]:
-    """Sets of lanes, one a warp -> thread numbers."""
+    """Turn sets of lanes, one per warp, into thread numbers."""
     return [warp * WARP + lane for warp, bits in enumerate(lanes) for lane in range(WARP) if bits >> lane & 1]
 
 
 def _telling(
-    beat: Beat, combining: Sequence[TracedStep], shuffling: Sequence[TracedStep], touching: Sequence[TracedStep]
+    beat: StepGroup, combining: Sequence[TracedStep], shuffling: Sequence[TracedStep], touching: Sequence[TracedStep]
 ) -> tuple[int, str]:
-    """(the line that says what happens, the kind of frame)."""
+    """Return (the line that says what happens, the kind of frame)."""
     last = beat.steps[-1]
     if last.kind in ("branch", "barrier"):
         return last.line, last.kind
@@ -155,8 +169,8 @@ def _touch(step: TracedStep, active: Sequence[int], arrays: Sequence[TracedArray
         kind=step.kind,
         array=next((i for i, it in enumerate(arrays) if (it.space, it.name) == (step.space, step.array)), -1),
         size=step.size,
-        places=in_runs([request.places[lane] - step.start for request, lane in lanes]),
-        served=in_runs([request.served[lane] for request, lane in lanes]),
+        places=run_lengths([request.places[lane] - step.start for request, lane in lanes]),
+        served=run_lengths([request.served[lane] for request, lane in lanes]),
         passes=tuple(by_warp[warp].passes if warp in by_warp else 0 for warp in warps),
         conflicts=tuple(
             (by_warp[warp].conflicts or 0) if warp in by_warp and step.kind != "atomic" else 0 for warp in warps
@@ -183,7 +197,9 @@ def _operand(origins: Sequence[int], values: Values, arrays: Sequence[TracedArra
         return Operand("own", (), values)
     kind = first % KINDS
     if kind == LANE:
-        return Operand("lane", in_runs([o // KINDS if o % KINDS == LANE and o != OWN else -1 for o in origins]), values)
+        return Operand(
+            "lane", run_lengths([o // KINDS if o % KINDS == LANE and o != OWN else -1 for o in origins]), values
+        )
     space, place = "global" if kind == GLOBAL else "shared", first // KINDS
     here = [(i, it) for i, it in enumerate(arrays) if it.space == space and it.start <= place < it.start + it.size]
     if not here:
@@ -195,29 +211,29 @@ def _operand(origins: Sequence[int], values: Values, arrays: Sequence[TracedArra
         else -1
         for o in origins
     ]
-    return Operand(number, in_runs(places), values)
+    return Operand(number, run_lengths(places), values)
 
 
 def _shuffle(step: TracedStep, active: Sequence[int], valued: bool) -> Shuffle:
     carried = step.carried
     assert carried is not None and carried.sources is not None
     values = _numbers(carried.values, active) if valued and carried.values.size else ()
-    return Shuffle(in_runs(carried.sources[active].tolist()), values)
+    return Shuffle(run_lengths(carried.sources[active].tolist()), values)
 
 
 def _numbers(values: Array, active: Sequence[int]) -> Values:
-    return tuple(shown(value) for value in values[active].tolist())
+    return tuple(rounded(value) for value in values[active].tolist())
 
 
-def shown(value: Number) -> Number | None:
-    """A number as the picture is told it: floats with SHOWN_DIGITS digits."""
+def rounded(value: Number) -> Number | None:
+    """Round a number for the picture: floats to SHOWN_DIGITS digits."""
     if isinstance(value, int):
         return value
     return float(f"{value:.{SHOWN_DIGITS}g}") if np.isfinite(value) else None
 
 
-def told(frame: Frame) -> int:
-    """How many values a frame tells."""
+def count_values(frame: Frame) -> int:
+    """Count the values in a frame."""
     return (
         sum(len(touch.values) + len(touch.after) for touch in frame.touches)
         + sum(len(it.values) + sum(len(operand.values) for operand in it.operands) for it in frame.sums)

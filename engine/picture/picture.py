@@ -13,18 +13,18 @@ from itertools import zip_longest
 
 from engine.backends.emulator.watching.carried import TracedArray
 from engine.backends.emulator.watching.trace import Trace
-from engine.measuring.tracing import trace
-from engine.picture.beats import Beat, cut
-from engine.picture.frames import Frame, frame_of, told
+from engine.picture.frames import Frame, count_values, frame_of
+from engine.picture.step_groups import StepGroup, group_steps
+from engine.picture.tracing import trace
 from engine.records import Progress, Settled
 
 MOST_FRAMES = 600
-MOST_VALUES = 30_000  # of all frames: a hall of browsers loads them
+MOST_VALUES = 30_000  # over all frames, because every browser of a lecture loads them
 
 
 @dataclass(frozen=True)
 class DrawnArray:
-    """An array that the block touches. `size`, `element`: bytes. `columns`: elements in a row, where it is a matrix."""
+    """An array that the block touches. `size`, `element`: bytes. `columns`: elements per row, if it is a matrix."""
 
     name: str
     space: str
@@ -38,8 +38,8 @@ class DrawnArray:
 class Picture:
     """One block, frame by frame. `lines`: the text of each .cu line that it executes.
 
-    `shape`: threads of the block by x, y and z. `whole`: False where frames are left out at the end. `slots`: of all
-    frames together. `ended`: why the run stopped before the block was done, if it did.
+    `shape`: threads of the block by x, y and z. `whole`: False if frames are left out at the end. `slots`: of all
+    frames together. `ended`: why the run stopped before the block was done.
     """
 
     kernel: str
@@ -60,7 +60,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Packed:
-    """A picture on its way to a browser. `text`: its JSON; `digest` tells two apart; `words`: for who cannot see it.
+    """A picture for a browser. `text`: its JSON; `digest`: its identity; `words`: its description for a screen reader.
 
     `lines`: those of the .cu file that the block executes.
     """
@@ -73,19 +73,19 @@ class Packed:
 
 
 def picture(choice: Settled, block: int = 0, progress: Progress | None = None, *, launch: int = 1) -> Picture:
-    """The picture of block number `block` of launch number `launch` (from 1). Raises what `trace` raises."""
+    """Make the picture of block number `block` of launch number `launch` (from 1). Raises what `trace` raises."""
     return picture_of(trace(choice, block, progress, launch=launch, values=True), choice.n)
 
 
 def packed(choice: Settled, block: int = 0, progress: Progress | None = None, *, launch: int = 1) -> Packed:
-    """The picture as a browser takes it. Raises what `trace` raises."""
+    """Make the picture in the browser's form. Raises what `trace` raises."""
     made = picture(choice, block, progress, launch=launch)
     text = json.dumps(asdict(made), separators=(",", ":"))
     return Packed(text, hashlib.sha256(text.encode()).hexdigest(), in_words(made), tuple(made.lines), made.ended)
 
 
 def in_words(picture: Picture) -> str:
-    """What the picture shows, as a sentence."""
+    """Describe the picture in a sentence."""
     kinds = [frame.kind for frame in picture.frames]
     splits = sum(frame.splits for frame in picture.frames)
     conflicts = sum(sum(touch.conflicts) for frame in picture.frames for touch in frame.touches)
@@ -100,10 +100,10 @@ def in_words(picture: Picture) -> str:
 
 
 def picture_of(trace: Trace, n: int) -> Picture:
-    """The picture of a trace that kept its values. An array of n * n elements is a matrix of n columns."""
+    """Make the picture of a trace that kept its values. An array of n * n elements is a matrix of n columns."""
     met = {(step.space, step.array) for step in trace.steps if step.requests}
     arrays = [array for array in trace.arrays if (array.space, array.name) in met or _matrix(array, n)]
-    beats = cut(trace.steps)
+    beats = group_steps(trace.steps)
     frames = _frames(beats[:MOST_FRAMES], arrays)
     lines = trace.source.splitlines()
     told = sorted({step.line for step in trace.steps})
@@ -125,14 +125,14 @@ def picture_of(trace: Trace, n: int) -> Picture:
     )
 
 
-def _frames(beats: Sequence[Beat], arrays: Sequence[TracedArray]) -> tuple[Frame, ...]:
-    """The beats' frames. In a row of multiply-adds only the last tells its values."""
+def _frames(beats: Sequence[StepGroup], arrays: Sequence[TracedArray]) -> tuple[Frame, ...]:
+    """Make the frames. Of consecutive multiply-adds only the last shows its values."""
     made: list[Frame] = []
     values = 0
     for beat, after in zip_longest(beats, beats[1:]):
         inner = after is not None and beat.multiplies and after.multiplies
         frame = frame_of(beat, arrays, valued=not inner and values <= MOST_VALUES)
-        values += told(frame)
+        values += count_values(frame)
         made.append(frame)
     return tuple(made)
 

@@ -1,4 +1,4 @@
-"""What a user asks for, in which words, and how it can fail."""
+"""What a user asks for, and how a run can fail."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 Progress = Callable[[float, str], None]  # (fraction done 0..1, what is being done)
 
-# The element types a kernel can be compiled for: name -> C type. C++ and NumPy know no bfloat16, only its 16 bits.
+# The element types a kernel can be compiled for: name -> C type. C++ and NumPy have no bfloat16, only its 16 bits.
 C_TYPES: dict[str, str] = {"int32": "int", "float32": "float", "float64": "double", "bfloat16": "unsigned short"}
 CACHE_STATES: tuple[str, ...] = ("cold-clean", "cold-dirty", "hot")
 DEVICES: tuple[str, ...] = ("auto", "gpu", "emulator")
-SCHEDULES: tuple[str, ...] = ("lockstep", "independent:SEED", "waves:BLOCKS")  # how a schedule is asked for
+SCHEDULES: tuple[str, ...] = ("lockstep", "independent:SEED", "waves:BLOCKS")  # the forms of a schedule
 
 # How the partial sums of the blocks become one answer.
 COMBINES: dict[str, str] = {
@@ -64,7 +64,7 @@ class RunFailed(Exception):
 
 
 def status_of(error: Exception) -> Status:
-    """What a run that ended in `error` is called."""
+    """The status of a run that ended in `error`."""
     if isinstance(error, RunFailed):
         return error.status
     if isinstance(error, NotRunnable):
@@ -74,11 +74,12 @@ def status_of(error: Exception) -> Status:
 
 @dataclass(frozen=True)
 class Choice:
-    """What a user asks for. `grid_size`, `combine`, `parameter`, `schedule` None: the kernel's own rule.
+    """What a user asks for. `grid_size`, `combine`, `parameter` and `schedule` may be None: the kernel's own rule
+    decides.
 
-    `parameter` is the kernel's own knob where it has one (a stride, a number of ways). `schedule`: in which order the
-    emulator runs lanes and blocks, "lockstep", "independent:SEED" or "waves:BLOCKS". `source`: text in place of the
-    file. `device`: one of DEVICES, or "gpu:" and a GPU model's name; settled, that stands in `model`.
+    `parameter`: the kernel's own parameter, if it has one (a stride, a number of ways). `schedule`: the order in which
+    the emulator runs lanes and blocks, "lockstep", "independent:SEED" or "waves:BLOCKS". `source`: text that replaces
+    the file. `device`: one of DEVICES, or "gpu:" and the name of a GPU model; `settle` moves that name to `model`.
     """
 
     kernel: str
@@ -98,12 +99,12 @@ class Choice:
 
 @dataclass(frozen=True)
 class Settled(Choice):
-    """A Choice as it will run: "gpu" or "emulator", with the kernel's own way to combine and own knob named.
+    """A Choice with every value filled in: the device is "gpu" or "emulator", the combine and the parameter are named.
 
-    Made at the door by `engine.choices.settle`, and passed on whole from there: equal ones run the same.
+    `engine.plan.settle` makes it. Two equal Settled choices run the same.
     """
 
 
 def dtype_of(name: str) -> np.dtype[Any]:
-    """NumPy's dtype for a type name; KeyError for an unknown one is a bug of the caller."""
+    """Return NumPy's dtype for a type name. KeyError: a bug of the caller."""
     return np.dtype({"int32": "i4", "uint32": "u4", "float32": "f4", "float64": "f8", "bfloat16": "u2"}[name])

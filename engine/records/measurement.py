@@ -1,4 +1,4 @@
-"""What came of a plan: its answer checked, its time, its counts, and the record that is made of them."""
+"""What a run produces: its checked answer, its times, its counts, and the record made of them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from engine.records.choice import Array, Choice, Status
 
 @dataclass(frozen=True)
 class Check:
-    """The answer beside the reference: scalars; of an array the element that misses by most. Ints compare exactly.
+    """The answer beside the reference. An array is represented by the element with the largest error. Integers compare
+    exactly.
 
-    `first`: the first elements of an array's reference, None where their order is free or there is no array; `off`:
-    the places among them where the answer misses by more than its bound. `answer`: the first elements of the array
-    itself, None for what is no finite number, and `count` how many it has; both None for a single number.
+    `first`: the first elements of an array's reference; None if their order is free or the answer is one number. `off`:
+    the indices among them whose error exceeds the bound. `answer`: the first elements of the answer, None for a value
+    that is not finite; `count`: how many elements it has. Both are None for a single number.
     """
 
     ok: bool
@@ -51,7 +52,7 @@ class LineCounters:
 
 @dataclass(frozen=True)
 class Caveat:
-    """Why the counts of a .cu line cannot be a GPU's, in one sentence that names the line."""
+    """Why the counts of a .cu line can differ from a GPU's, in one sentence that names the line."""
 
     line: int
     message: str
@@ -59,7 +60,7 @@ class Caveat:
 
 @dataclass(frozen=True)
 class Counts:
-    """What the emulator counted: over the whole run, and by .cu line; and where a GPU counts otherwise."""
+    """What the emulator counted, over the whole run and by .cu line, and where a GPU's counts differ."""
 
     counters: Mapping[str, float]
     lines: tuple[LineCounters, ...] = ()
@@ -68,9 +69,9 @@ class Counts:
 
 @dataclass(frozen=True)
 class Run:
-    """One execution of a plan: the answer and, on the emulator, what was counted, found, and printed by printf.
+    """One execution of a plan: the answer and, on the emulator, its counts, findings and printf output.
 
-    `badges`: what must stand beside its numbers; `notes`: the same and more for the record's environment.
+    `badges`: labels shown beside its numbers; `notes`: facts for the record's environment.
     """
 
     output: Array
@@ -83,11 +84,11 @@ class Run:
 
 @dataclass(frozen=True)
 class Timing:
-    """Samples of one plan on a GPU in microseconds, and how they were taken.
+    """Samples of one plan on a GPU in microseconds.
 
-    `low_us`, `high_us`: 95% confidence interval of the median. `floor_us`: the empty kernel on the same path.
-    `peers`: name -> Timing of what a user would pick instead, sampled round-robin with this plan; `ratio` is then
-    the median of peer time / plan time over paired samples (above 1: the plan is faster), with its 95% interval.
+    `low_us`, `high_us`: the 95% confidence interval of the median. `floor_us`: the time of an empty kernel on the same
+    path. `peers`: name -> Timing of a library's kernel, sampled in turn with this plan; `ratio` is the median of
+    library time / plan time over the pairs (above 1: the plan is faster), with its 95% interval.
     """
 
     times_us: tuple[float, ...]
@@ -106,8 +107,11 @@ class Timing:
 
 @dataclass(frozen=True)
 class Rates:
-    """What a time comes to: bytes and operations by the lecture's count over the time, and the part of the device's
-    peak that the topic is rated by; None where no peak of that unit and type is known."""
+    """The rates of a time: the lecture's bytes and operations divided by the time, and the percentage of the device's
+    peak.
+
+    A percentage is None if no peak of that unit and type is known.
+    """
 
     bandwidth_gb_s: float | None = None
     gflop_s: float | None = None
@@ -116,14 +120,14 @@ class Rates:
 
 @dataclass(frozen=True)
 class Measurement:
-    """A checked, and on a GPU timed, run of a choice, made of its parts; a part that there is not is None.
+    """A run of a choice: checked, and timed on a GPU. A missing part is None.
 
-    `device`: {kind, name, ...}, what ran. `reason`: one sentence where the status is not ok; `log`: the compiler's, or
-    a traceback. `grid_size`: the blocks that ran, where that is known. `findings`, `printed`: as in Run, also of a run
-    that failed. What `--json` prints and history keeps is its flat form: see engine.history.contract.
+    `device`: {kind, name, ...} of the device that ran. `reason`: one sentence if the status is not ok; `log`: the
+    compiler's log or a traceback. `grid_size`: the blocks that ran, if known. `findings`, `printed`: as in Run, also
+    for a run that failed. engine.history.contract makes the flat form that `--json` prints and history keeps.
     """
 
-    choice: Choice  # Settled, but of a run that was refused at the door
+    choice: Choice  # a Choice, if the run was refused before it was settled
     device: Mapping[str, Any]
     status: Status
     reason: str | None = None
@@ -141,30 +145,30 @@ class Measurement:
 
     @property
     def kernel(self) -> str:
-        """Whose run it is."""
+        """The name of the kernel."""
         return self.choice.kernel
 
     @property
     def time_us(self) -> float | None:
-        """The median time in microseconds; None where nothing was timed."""
+        """The median time in microseconds; None if nothing was timed."""
         return self.timing.time_us if self.timing else None
 
     @property
     def peers(self) -> Mapping[str, Timing]:
-        """What was timed alongside, by name; none where nothing was timed."""
+        """The libraries' times by name; empty if nothing was timed."""
         return self.timing.peers if self.timing else {}
 
     @property
     def cpu(self) -> str | None:
-        """The CPU that a scalar rung ran on, whatever device was asked for; None of a rung of the GPU."""
+        """The CPU that ran a scalar rung, whatever device was asked for; None for a rung of the GPU."""
         return self.environment.get("cpu")
 
     @property
     def caveats(self) -> tuple[Caveat, ...]:
-        """Where a GPU counts otherwise; nowhere, where nothing was counted."""
+        """Where a GPU's counts differ; empty if nothing was counted."""
         return self.counts.caveats if self.counts else ()
 
     @property
     def counters(self) -> Mapping[str, float] | None:
-        """The counters of the whole run; None where nothing was counted."""
+        """The counters of the whole run; None if nothing was counted."""
         return self.counts.counters if self.counts else None

@@ -1,4 +1,4 @@
-"""The steps that produce one answer, and what they need."""
+"""A plan: the steps that produce one answer, and the memory they need."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from engine.records.choice import Settled, dtype_of
 
 @dataclass(frozen=True)
 class Source:
-    """One translation unit. `name` is what messages call it; `defines` become compiler macros; `dtype` becomes `T`, and
-    nothing does where it is empty.
+    """One translation unit. `name`: how messages call it; `defines`: compiler macros; `dtype`: the type that `T` means,
+    or "".
 
-    `capability`: the compute capability that its instructions need: "80", that or any later; "90a", that one and no
-    other. `head`: what stands before the first line. `names`: the C++ names of kernels that are wanted, as
-    "sum<float, 128>". `options`: more of the compiler's. `foreign`: the text is a student's, and is compiled in a
-    process of its own with bounded time and memory.
+    `capability`: the compute capability that its instructions need: "80" is that or any later, "90a" is that one only.
+    `head`: text before the first line. `names`: the C++ names of kernels to instantiate, as "sum<float, 128>".
+    `options`: more compiler options. `foreign`: a student's text, compiled in a separate process with bounded time and
+    memory.
     """
 
     name: str
@@ -51,8 +51,11 @@ class Scalar:
 
 @dataclass(frozen=True)
 class TensorMap:
-    """Square matrices of bfloat16, `many` of them below each other, as Hopper's copy engine sees them: `width` elements
-    a side, copied in boxes of `rows` x `columns`, of which a row has 128 bytes. It is passed by value."""
+    """`many` square matrices of bfloat16, one below the other, for Hopper's copy engine.
+
+    Each is `width` elements a side and is copied in boxes of `rows` x `columns`; a row of a box has 128 bytes. The map
+    is passed by value.
+    """
 
     buffer: str
     width: int
@@ -63,8 +66,9 @@ class TensorMap:
 
 @dataclass(frozen=True)
 class Launch:
-    """One kernel launch. `args` are buffer names, scalars or maps, in the kernel's order. `shared_bytes`: of shared
-    memory, beside what the kernel itself declares."""
+    """One kernel launch. `args`: buffer names, scalars or maps, in the kernel's order. `shared_bytes`: dynamic shared
+    memory.
+    """
 
     kernel: str
     source: Source
@@ -92,10 +96,10 @@ class HostSum:
 
 @dataclass(frozen=True)
 class HostRun:
-    """Run `function` of a source on the CPU, on one thread, compiled by the machine's C++ compiler: a scalar rung.
+    """Run `function` of a source on one thread of the CPU, compiled by the computer's C++ compiler: a scalar rung.
 
-    `args` as for a launch; buffers lie in the host's memory. `stand_in(*args)` does the same in Python where there is
-    no compiler: its answer is checked, but nothing is timed.
+    `args` as for a launch; buffers lie in host memory. `stand_in(*args)` does the same in Python if there is no
+    compiler: its answer is checked, but nothing is timed.
     """
 
     function: str
@@ -109,11 +113,11 @@ Step = Launch | Zero | HostSum | HostRun
 
 @dataclass(frozen=True)
 class Plan:
-    """The steps that produce one answer, with all that is needed to check and rate it.
+    """The steps that produce one answer, and what is needed to check and rate it.
 
-    `result` names the buffer whose first `result_count` elements are the answer (with a final HostSum, the answer is
-    that sum). `bytes_moved` and `flops` are the lecture's counts. `additions` is the longest chain of roundings, which
-    the error bound is made of.
+    `result` names the buffer whose first `result_count` elements are the answer; with a final HostSum the answer is
+    their sum. `bytes_moved` and `flops` are the lecture's counts. `additions`: the longest chain of roundings, from
+    which the error bound follows.
     """
 
     choice: Settled
@@ -128,5 +132,5 @@ class Plan:
 
     @property
     def memory(self) -> int:
-        """The bytes of its buffers."""
+        """The bytes of all buffers."""
         return sum(buffer.count * dtype_of(buffer.dtype).itemsize for buffer in self.buffers)

@@ -12,9 +12,9 @@ from typing import Any
 import dask
 from distributed import Client
 
-from engine.host import devices
-from engine.host.devices import HostGpu
-from engine.host.version import ENGINE, KERNELS, version
+from engine.machine import devices
+from engine.machine.devices import HostGpu
+from engine.machine.environment import ENGINE, KERNELS, program_version
 from engine.records import Progress
 from engine.service.host import NAME, SETTINGS, check_address
 from engine.service.queue import JobQueue
@@ -41,7 +41,7 @@ class Cluster:
         self._seen = time.monotonic()  # when a GPU was last there
         self._troubles: tuple[str, ...] = ()
         self._told, self._closing = threading.Event(), threading.Event()
-        devices.tell(())
+        devices.set_gpus(())
         self._thread = threading.Thread(target=self._follow, name="cluster", daemon=True)
         self._thread.start()
 
@@ -58,7 +58,7 @@ class Cluster:
         """Follow it no more."""
         self._closing.set()
         self._thread.join(END_S)
-        devices.tell(None)
+        devices.set_gpus(None)
 
     def _follow(self) -> None:
         while not self._closing.is_set():
@@ -91,7 +91,8 @@ class Cluster:
 
     def _update(self, client: Client | None, workers: Mapping[str, Mapping[str, Any]]) -> None:
         offers = {address: worker[NAME] for address, worker in workers.items() if NAME in worker}
-        fit = {address: offer for address, offer in offers.items() if offer["version"] == version(ENGINE, KERNELS)}
+        own = program_version(ENGINE, KERNELS)
+        fit = {address: offer for address, offer in offers.items() if offer["version"] == own}
         for address, slots in list(self._slots.items()):
             if address not in fit or any(slot.lost for slot in slots):
                 self._lose(address)
@@ -128,4 +129,4 @@ class Cluster:
         elif time.monotonic() - self._seen < ABSENT_S:
             return
         count = Counter(gpu.name for gpu in found)
-        devices.tell(tuple(sorted(found, key=lambda gpu: (-count[gpu.name], gpu.name, gpu.uuid))))
+        devices.set_gpus(tuple(sorted(found, key=lambda gpu: (-count[gpu.name], gpu.name, gpu.uuid))))

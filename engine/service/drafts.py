@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 from dataclasses import replace
 
+from engine.backends.measure import DEADLINES_S
 from engine.lab.setups import Setup
-from engine.measuring.measure import DEADLINES_S
 from engine.records import Settled
 from engine.service import service
 from engine.service.handle import Handle

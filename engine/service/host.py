@@ -25,8 +25,8 @@ import dask
 from distributed import Worker, WorkerPlugin
 from distributed.worker import DEFAULT_STARTUP_INFORMATION
 
-from engine.host.devices import HostGpu, gpus
-from engine.host.version import ENGINE, KERNELS, version
+from engine.machine.devices import HostGpu, gpus
+from engine.machine.environment import ENGINE, KERNELS, program_version
 from engine.records import NotRunnable
 from engine.service.failures import Cancelled
 from engine.service.handle import Handle
@@ -151,7 +151,7 @@ async def _serve(scheduler: str, port: int, queue: JobQueue, offer: dict[str, An
 def _offer(name: str, queue: JobQueue, found: tuple[HostGpu, ...]) -> dict[str, Any]:
     """What a dashboard must know of this host, in what msgpack carries."""
     return {
-        "version": version(ENGINE, KERNELS),
+        "version": program_version(ENGINE, KERNELS),
         "host": name,
         "slots": [[slot.device, slot.name, slot.most_s] for slot in queue.slots],
         "gpus": [list(astuple(gpu)) for gpu in found],

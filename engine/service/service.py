@@ -24,11 +24,10 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from engine.backends.measure import DEADLINES_S, failed
 from engine.catalogue import kernel_named
-from engine.choices import check_here, settle
-from engine.host.devices import HostGpu, device_summary, gpus
-from engine.measuring.measure import DEADLINES_S, failed
-from engine.plan import plan
+from engine.machine.devices import HostGpu, device_summary, gpus
+from engine.plan import check_here, plan, settle
 from engine.records import Choice, Measurement, NotRunnable, Settled
 from engine.service.failures import Cancelled, JobFailed, JobTimeout, Rejected, WorkerDied
 from engine.service.handle import Handle
@@ -141,7 +140,7 @@ def submit(
     """
     check_here(choice)
     job = Job(
-        "engine.measuring.measure:measure",
+        "engine.backends.measure:measure",
         (choice,),
         deadline=DEADLINES_S[choice.device] if deadline is None else deadline,
         key=_key(choice),

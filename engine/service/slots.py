@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import inf
 
-from engine.host.devices import HostGpu
-from engine.host.processors import cores, memory_bytes
+from engine.machine.devices import HostGpu, cores, memory_bytes
 from engine.service.worker_slot import WorkerSlot
 
 EMULATOR_NICE = 5  # the emulator shares the cores with the web server, which must stay quick

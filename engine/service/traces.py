@@ -18,7 +18,7 @@ def submit_trace(
     choice: Settled, block: int, session: str, *, launch: int = 1, fresh: bool = False, urgent: bool = False
 ) -> Handle:
     """`trace` on a worker; the handle's result is a Trace. Equal requests share one run."""
-    return _submit("engine.measuring.tracing:trace", choice, block, session, launch, fresh, urgent)
+    return _submit("engine.picture.tracing:trace", choice, block, session, launch, fresh, urgent)
 
 
 def submit_picture(

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from engine.catalogue import KERNELS, Ladder, Rung, emulated_n
-from engine.choices import own_device, settle
 from engine.history.history import device_line, latest, recorded_for
+from engine.plan import own_device, settle
 from engine.records import Choice, Measurement, Settled
-from engine.words import STATUS_WORDS, size_text, time_text
+from engine.records.words import STATUS_WORDS, size_text, time_text
 
 State = Literal["ready", "recorded", "failed", "waiting"]
 

@@ -76,15 +76,15 @@ def warm_gpu() -> None:
 
     if int(cupy.arange(32).sum()) != 496:
         raise RunFailed("crashed", "The GPU added the numbers 0 to 31 and did not get 496.")
-    importlib.import_module("engine.measuring.measure")
+    importlib.import_module("engine.backends.measure")
     importlib.import_module("engine.backends.gpu.launches")
-    importlib.import_module("engine.backends.gpu.timing")
+    importlib.import_module("engine.backends.timing.gpu")
 
 
 def warm_emulator() -> None:
     """Import the emulator, the compiler, what measures and what checks drafts, while the compiler's process starts."""
     importlib.import_module("engine.compile.process").start()
-    importlib.import_module("engine.measuring.measure")
+    importlib.import_module("engine.backends.measure")
     importlib.import_module("engine.backends.emulator")
     importlib.import_module("engine.lab.checking")
     importlib.import_module("engine.compile.nvrtc").include_folders()

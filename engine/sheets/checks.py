@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from engine.catalogue import Kernel, Ladder, default_choice, kernel_named
-from engine.counters import COUNTERS
 from engine.lab.setups import Setup
 from engine.records import Choice
+from engine.records.counters import COUNTERS
+from engine.records.words import whole_number
 from engine.sheets.sheet import LETTERS, Check, Counted, Faster, NoFinding, Question, RightAnswer, Runs
 from engine.sheets.table import Table
-from engine.words import whole_number
 
 KINDS = ("answer", "findings", "counter", "time", "question")
 

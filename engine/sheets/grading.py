@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from engine.host.devices import gpus
-from engine.measuring.measure import failed
+from engine.backends.measure import failed
+from engine.machine.devices import gpus
 from engine.records import Choice, Measurement, NotRunnable
 from engine.service import service
 from engine.sheets.judging import passed, verdicts

@@ -11,12 +11,12 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from engine.catalogue import kernel_named
-from engine.counters import COUNTERS, with_derived
 from engine.plan import strides
 from engine.records import Choice, Measurement
+from engine.records.counters import COUNTERS, with_derived
+from engine.records.words import size_text
 from engine.sheets.questions import answered
 from engine.sheets.sheet import Check, Counted, Faster, NoFinding, Question, RightAnswer, Runs, Sheet, Verdict
-from engine.words import size_text
 
 Run = Callable[[Choice], Measurement]
 Judged = Generator[Choice, Measurement, Verdict]  # asks for runs, is sent what they gave, and comes to a verdict

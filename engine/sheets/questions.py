@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from engine.records.words import whole_number
 from engine.sheets.sheet import Question, Verdict
-from engine.words import whole_number
 
 _LONGEST = 40  # characters of a number
 

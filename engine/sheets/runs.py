@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from engine.choices import settle
+from engine.plan import settle
 from engine.records import Choice, Measurement
 from engine.service import drafts, service
 from engine.sheets.sheet import Sheet

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.compile.encodings import decoded
+from engine.compile.encodings import decode
 from engine.compile.limits import SOURCE_BYTES
 from engine.records import NotRunnable
 from engine.sheets.judging import Submission
@@ -102,7 +102,7 @@ def _text(path: Path) -> tuple[str, str | None]:
             raw = file.read(SOURCE_BYTES + 1)
         if len(raw) > SOURCE_BYTES:
             raise NotRunnable(f"{name} has more than {SOURCE_BYTES >> 10} kB.")
-        return decoded(name, raw)
+        return decode(name, raw)
     except OSError as error:
         raise NotRunnable(f"{name} cannot be read: {error.strerror}.") from None
 

@@ -1,1 +1,1 @@
-"""What outlives the server: one SQLite file an installation."""
+"""Data that outlives the server: one SQLite file per installation."""

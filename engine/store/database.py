@@ -10,6 +10,9 @@ sentence, and what is written meanwhile gets into the file as soon as it can be 
 from __future__ import annotations
 
 import atexit
+import contextlib
+import hashlib
+import json
 import os
 import sqlite3
 import sys
@@ -21,12 +24,184 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from engine.store import old_history
-from engine.store.connection import connected, in_memory, of_the_file
+# One entry a version of the file: the statements that upgrade the version before. Entries are added, never changed,
+# because users' files were made by them.
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    (
+        "CREATE TABLE measurements (id INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL, utc TEXT NOT NULL,"
+        " record TEXT NOT NULL)",
+        "CREATE INDEX measurements_by_key ON measurements (key, id)",
+        "CREATE INDEX measurements_by_utc ON measurements (utc)",
+        "CREATE TABLE imported (name TEXT NOT NULL, digest TEXT NOT NULL, PRIMARY KEY (name, digest))",
+        "CREATE TABLE drafts (owner TEXT NOT NULL, name TEXT NOT NULL, text TEXT NOT NULL, utc TEXT NOT NULL,"
+        " PRIMARY KEY (owner, name)) WITHOUT ROWID",
+        "CREATE TABLE progress (owner TEXT NOT NULL, sheet TEXT NOT NULL, task TEXT NOT NULL, state TEXT NOT NULL,"
+        " utc TEXT NOT NULL, PRIMARY KEY (sheet, owner, task)) WITHOUT ROWID",
+        "CREATE TABLE lectures (name TEXT PRIMARY KEY, state TEXT NOT NULL, utc TEXT NOT NULL) WITHOUT ROWID",
+    ),
+    ("ALTER TABLE measurements ADD COLUMN lines BLOB",),
+    (
+        "ALTER TABLE drafts ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0",
+        "UPDATE drafts SET bytes = length(CAST(text AS BLOB))",
+        "CREATE INDEX drafts_by_utc ON drafts (utc, bytes)",
+    ),
+)
+
+
+class NewerFileError(sqlite3.DatabaseError):
+    """The file was made by a later version of this program."""
+
+
+def migrate(connection: sqlite3.Connection) -> None:
+    """Upgrade the file to this version. Any number of processes may try at once. NewerFileError."""
+    if _version(connection) == len(MIGRATIONS):
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        found = _version(connection)  # checked again under the lock
+        if found > len(MIGRATIONS):
+            raise NewerFileError(
+                f"a later version of this program made it: {found}, and this one knows {len(MIGRATIONS)}"
+            )
+        for statements in MIGRATIONS[found:]:
+            for statement in statements:
+                connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+BUSY_S = 5.0  # seconds that a write waits for other processes' writes, each of which takes milliseconds
+_RETRY_S = 0.01
+# Errors of the file, its disk or its folder; every other error is a bug of this program.
+_FILE_ERRORS = frozenset({
+    sqlite3.SQLITE_BUSY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_PERM, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_READONLY,
+})  # fmt: skip
+
+
+def of_the_file(error: Exception) -> bool:
+    """Return whether the file is the cause: it is damaged, full, locked, read-only, or of a later version."""
+    if isinstance(error, OSError | NewerFileError):
+        return True
+    if isinstance(error, sqlite3.ProgrammingError) or not isinstance(error, sqlite3.DatabaseError):
+        return False  # raised by Python's module itself, without a code
+    return error.sqlite_errorcode & 0xFF in _FILE_ERRORS
+
+
+def connected(path: Path, busy_s: float = BUSY_S) -> sqlite3.Connection:
+    """Open the file, which is created if needed, with this version's tables. sqlite3.Error, OSError."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)  # drafts are private to their writers
+    connection = sqlite3.connect(path, timeout=busy_s, isolation_level=None, check_same_thread=False)
+    try:
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # set on a new file, so that pruning makes it smaller
+        _write_ahead(connection, busy_s)
+        # Commits survive the end of a process at any moment; a power cut may lose the last writes.
+        connection.execute("PRAGMA synchronous = NORMAL")
+        migrate(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def in_memory(path: Path) -> sqlite3.Connection:
+    """Open a database in memory, with everything that is readable in the file."""
+    for how in ("mode=ro", "mode=ro&immutable=1"):  # the first needs a writable folder
+        connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        with contextlib.suppress(sqlite3.Error):
+            with contextlib.closing(
+                sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, timeout=0.5)
+            ) as file:
+                file.backup(connection)
+            migrate(connection)
+            if connection.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok":
+                return connection
+        connection.close()
+    connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    migrate(connection)
+    return connection
+
+
+def _write_ahead(connection: sqlite3.Connection, busy_s: float) -> None:
+    """Switch the file to write-ahead logging. SQLite does not wait by itself if several processes create the file at
+    once.
+    """
+    end = time.monotonic() + busy_s
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > end:
+                raise
+        time.sleep(_RETRY_S)
+
+
+_FAKE = '"name": "Test GPU"'  # in rows that this program's tests once wrote into the user's own file
+
+
+def file_in(folder: Path) -> Path:
+    """Return the path of the old history file, if there is one."""
+    return folder / "history.jsonl"
+
+
+def read_in(folder: Path, connection: sqlite3.Connection) -> None:
+    """Import the old file's measurements, then rename it to history.jsonl.imported. sqlite3.Error.
+
+    A line that cannot be read is left out, and so is one that no device measured.
+    """
+    file = file_in(folder)
+    try:
+        content = file.read_bytes()
+    except OSError:
+        return
+    digest = hashlib.sha256(content).hexdigest()
+    # Before the lock, because a large file takes seconds.
+    rows = [row for line in content.decode(errors="replace").splitlines() if (row := _row(line))]
+    connection.execute("BEGIN IMMEDIATE")
+    try:  # a crash between the two, or another process, must not import a line twice
+        added = connection.execute("INSERT OR IGNORE INTO imported VALUES (?, ?)", (file.name, digest)).rowcount
+        if added:
+            connection.executemany("INSERT INTO measurements (key, utc, record) VALUES (?, ?, ?)", rows)
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    with contextlib.suppress(OSError):  # another process renamed it, or the folder is read-only
+        file.rename(_free(file.with_name(f"{file.name}.imported")))
+
+
+def _row(line: str) -> tuple[str, str, str] | None:
+    """Return (key, utc, record) of a line; None if it is no record."""
+    try:
+        found = json.loads(line)
+        key, record = found["key"], found["measurement"]
+        utc = str(record["environment"].get("utc") or "")
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+    if not isinstance(key, list) or _FAKE in line:
+        return None
+    return json.dumps(key), utc, json.dumps(record)
+
+
+def _free(path: Path) -> Path:
+    number, free = 1, path
+    while free.exists():
+        number += 1
+        free = path.with_name(f"{path.name}-{number}")
+    return free
+
 
 FILE = "kernel-ladder.db"
-RETRY_S = 30.0  # how long a file that could not be used is left alone
-RETRY_BUSY_S = 0.5  # how long a page may wait for such a file
+RETRY_S = 30.0  # seconds for which an unusable file is left alone
+RETRY_BUSY_S = 0.5  # seconds that a page may wait for such a file
 WAITING = 10_000  # writes kept for such a file; the oldest are dropped
 
 T = TypeVar("T")
@@ -34,7 +209,7 @@ Action = Callable[[sqlite3.Connection], T]
 
 
 def folder() -> Path:
-    """The user's data folder for this program (XDG rules)."""
+    """Return this program's data folder of the user (XDG rules)."""
     return _folder(os.environ.get("XDG_DATA_HOME"), os.environ.get("HOME"))
 
 
@@ -45,33 +220,33 @@ def _folder(data: str | None, home: str | None) -> Path:
 
 
 def read(sql: str, *values: Any) -> list[tuple[Any, ...]]:
-    """The rows of a query. Nothing is made where nothing was ever written."""
+    """Return the rows of a query. A read never creates the file."""
     database = _database(make=False)
     return [] if database is None else database.read(sql, values)
 
 
 def write(action: Action[T]) -> T:
-    """Do `action` in one transaction; returns what it returns. It may be done a second time if the file fails."""
+    """Run `action` in one transaction and return its result. It may run a second time if the file fails."""
     database = _database(make=True)
     assert database is not None
     return database.write(action)
 
 
 def shrink() -> None:
-    """Give back to the disk what removed rows took."""
+    """Return the space of removed rows to the disk."""
     database = _database(make=False)
     if database is not None:
         database.shrink()
 
 
 def version() -> tuple[int, int]:
-    """Another one when somebody has written since: this process or another."""
+    """Return a value that changes with every write, of this process or another."""
     database = _database(make=False)
     return (0, 0) if database is None else database.version()
 
 
 def trouble() -> str | None:
-    """One sentence if what is written now does not get into the file, else None."""
+    """Return one sentence if writes do not reach the file now; else None."""
     database = _database(make=False)
     return None if database is None else database.trouble
 
@@ -86,20 +261,20 @@ def close() -> None:
 
 
 def now() -> str:
-    """This moment as the tables have it: 2026-11-22T09:40:00+00:00."""
+    """Return the present time as the tables have it: 2026-11-22T09:40:00+00:00."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 class _Database:
-    """One file, or what stands for it in memory."""
+    """One file, or the memory that replaces it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.trouble: str | None = None
-        self._epoch = 1  # another one whenever another file, or memory, is used
-        self._tried = 0.0  # when the file could last not be used
+        self._epoch = 1  # changes with every other file or memory
+        self._tried = 0.0  # the time of the last failure of the file
         self._waiting: list[Action[Any]] = []  # done in memory, not yet in the file
-        # Readers never wait for writers. Who needs both locks takes that of writing first.
+        # Readers never wait for writers. A caller that needs both locks takes the write lock first.
         self._writing, self._reading = threading.RLock(), threading.RLock()
         try:
             self._use(*self._opened())
@@ -114,7 +289,7 @@ class _Database:
             except sqlite3.Error as error:
                 failure = error
         with self._writing, self._reading:
-            if self._epoch == epoch:  # else somebody has seen to it
+            if self._epoch == epoch:  # another thread has done it
                 self._go_on_in_memory(failure)
             return self._reader.execute(sql, values).fetchall()
 
@@ -135,7 +310,7 @@ class _Database:
     def shrink(self) -> None:
         with self._writing:
             if self.trouble is None:
-                self._writer.executescript("PRAGMA incremental_vacuum")  # `execute` would free a single page
+                self._writer.executescript("PRAGMA incremental_vacuum")  # `execute` would free one page only
 
     def version(self) -> tuple[int, int]:
         with self._reading:
@@ -149,7 +324,7 @@ class _Database:
     def _opened(self, **how: float) -> tuple[sqlite3.Connection, sqlite3.Connection]:
         writer = connected(self.path, **how)
         try:
-            old_history.read_in(self.path.parent, writer)
+            read_in(self.path.parent, writer)
             return connected(self.path), writer
         except BaseException:
             writer.close()
@@ -160,7 +335,7 @@ class _Database:
         self._epoch += 1
 
     def _go_on_in_memory(self, error: Exception) -> None:
-        """For now: `error`, if it is the file's; any other is raised."""
+        """Continue in memory if `error` is the file's; otherwise raise it."""
         if not of_the_file(error):
             raise error
         self.trouble = (
@@ -200,7 +375,7 @@ atexit.register(close)
 
 
 def _database(*, make: bool) -> _Database | None:
-    """The database of the folder of now; None where there is none yet and none is to be made."""
+    """Return the database of the present folder; None if it does not exist and must not be created."""
     global _open
     path = folder() / FILE
     found = _open
@@ -208,7 +383,7 @@ def _database(*, make: bool) -> _Database | None:
         return found
     with _opening:
         if _open is None or _open.path != path:
-            if not make and not path.exists() and not old_history.file_in(path.parent).exists():
+            if not make and not path.exists() and not file_in(path.parent).exists():
                 return None
             if _open is not None:
                 _open.close()
@@ -223,6 +398,6 @@ def _in_transaction(connection: sqlite3.Connection, action: Action[T]) -> T:
         connection.execute("COMMIT")
         return value
     except BaseException:
-        if connection.in_transaction:  # a full disk ends it by itself
+        if connection.in_transaction:  # a full disk ends the transaction by itself
             connection.execute("ROLLBACK")
         raise

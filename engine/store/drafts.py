@@ -1,7 +1,7 @@
-"""What somebody is writing: the last text of each name, an owner's own.
+"""The last text of each of an owner's drafts.
 
-All drafts together have a bound, as they are on one disk. What nobody has touched for so long that no browser knows it
-any more goes by itself; where there is no room, so does what has lain for weeks; what is worked at stays.
+All drafts together have a size limit, because they share one disk. A draft that no browser can know any more is
+removed. If there is no room, drafts untouched for weeks are removed too; recent ones stay.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from sqlite3 import Connection
 
 from engine.store.database import now, read, write
 
-MOST_BYTES = 512 << 20  # of all owners together: 200 with ten drafts of the longest source
-KEPT_DAYS = 400  # as long as a browser keeps its name, which is as long as any cookie
-AT_WORK_DAYS = 30  # what was touched since goes for nobody else's
+MOST_BYTES = 512 << 20  # of all owners together: 200 owners with ten drafts of the longest source
+KEPT_DAYS = 400  # the lifetime of a browser's name, which is the longest of any cookie
+AT_WORK_DAYS = 30  # drafts touched since are never removed for another owner
 _OLDEST = (
     "DELETE FROM drafts WHERE owner = ? AND name NOT IN"
     " (SELECT name FROM drafts WHERE owner = ? ORDER BY utc DESC, name LIMIT ?)"
@@ -27,8 +27,11 @@ class Full(Exception):
 
 
 def save(owner: str, name: str, text: str, most: int | None = None) -> None:
-    """Keep `text` as the owner's draft of that name, in place of the one before. `most`: how many the owner may have;
-    beyond, the oldest go. Full: all owners together have as much as they may, and what was there before stays."""
+    """Save `text` as the owner's draft of that name. `most`: the owner's number of drafts; the oldest beyond it are
+    removed.
+
+    Full: the drafts of all owners reach the limit; the earlier draft stays.
+    """
     utc, size = now(), len(text.encode())
 
     def replace(connection: Connection) -> bool:
@@ -58,6 +61,6 @@ def _days_before(utc: str, days: int) -> str:
 
 
 def load(owner: str, name: str) -> str | None:
-    """The owner's draft of that name, or None."""
+    """Return the owner's draft of that name, or None."""
     found = read("SELECT text FROM drafts WHERE owner = ? AND name = ?", owner, name)
     return str(found[0][0]) if found else None

@@ -1,7 +1,7 @@
 """Measurements in the order in which they were made.
 
-A key, a record and the counters of its source lines are JSON text, which history understands. The lines, which would be
-most of the file, are kept packed and are read with their own record only.
+A key, a record and the counters of its source lines are JSON text, which engine.history understands. The lines would be
+most of the file, so they are compressed and read only with their own record.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from sqlite3 import Connection
 
 from engine.store.database import now, read, shrink, write
 
-_BATCH = 500  # removed in one transaction, so that nobody waits for long
+_BATCH = 500  # rows removed in one transaction, so that no other writer waits for long
 
 
 @dataclass(frozen=True)
@@ -26,14 +26,14 @@ class Row:
 
 
 def add(key: str, record: str, lines: str | None = None) -> int:
-    """Keep a measurement; returns its id."""
+    """Append a measurement; returns its id."""
     values = (key, now(), record, None if lines is None else zlib.compress(lines.encode()))
     insert = "INSERT INTO measurements (key, utc, record, lines) VALUES (?, ?, ?, ?)"
     return write(lambda connection: int(connection.execute(insert, values).lastrowid or 0))
 
 
 def last_of(key: str) -> tuple[str, str | None] | None:
-    """The record and the lines of the key's last measurement, or None."""
+    """Return the record and the lines of the key's last measurement, or None."""
     found = read("SELECT record, lines FROM measurements WHERE key = ? ORDER BY id DESC LIMIT 1", key)
     if not found:
         return None
@@ -42,31 +42,31 @@ def last_of(key: str) -> tuple[str, str | None] | None:
 
 
 def keys_since(id: int) -> list[tuple[int, str]]:
-    """(id, key) of every measurement after `id`, in order."""
+    """Return (id, key) of every measurement after `id`, in order."""
     return [
         (int(each), str(key)) for each, key in read("SELECT id, key FROM measurements WHERE id > ? ORDER BY id", id)
     ]
 
 
 def last_id() -> int:
-    """The id of the last measurement; 0 where there is none."""
+    """Return the id of the last measurement; 0 if there is none."""
     found = read("SELECT max(id) FROM measurements")
     return int(found[0][0] or 0) if found else 0
 
 
 def all_rows() -> list[Row]:
-    """Every measurement, the earliest first."""
+    """Return every measurement, the earliest first."""
     return [Row(*row) for row in read("SELECT id, key, utc, record FROM measurements ORDER BY id")]
 
 
 def count() -> int:
-    """How many there are."""
+    """Return the number of measurements."""
     found = read("SELECT count(*) FROM measurements")
     return int(found[0][0]) if found else 0
 
 
 def prune(keep: int | None = None, before: str | None = None) -> int:
-    """Remove all but the last `keep`, and what was kept before `before` (UTC, in ISO form); returns how many went."""
+    """Remove all but the last `keep`, and all before `before` (UTC, ISO form); returns the number removed."""
     removed = 0
     if before is not None:
         removed += _remove("utc < ?", before)

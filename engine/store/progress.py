@@ -1,4 +1,4 @@
-"""How far each student is in each lab sheet. A task's state is the sheet's own word for it."""
+"""The progress of each student in each lab sheet. The sheet names a task's state."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from engine.store.database import now, read, write
 
 
 def save(owner: str, sheet: str, task: str, state: str) -> None:
-    """Keep the owner's state in a task of a sheet, in place of the one before."""
+    """Save the owner's state in a task of a sheet."""
     row = (owner, sheet, task, state, now())
     write(lambda connection: connection.execute("REPLACE INTO progress VALUES (?, ?, ?, ?, ?)", row))
 
 
 def load(owner: str, sheet: str) -> dict[str, str]:
-    """task -> state, of what the owner has touched of the sheet."""
+    """Return task -> state of the owner in the sheet."""
     found = read("SELECT task, state FROM progress WHERE sheet = ? AND owner = ?", sheet, owner)
     return {str(task): str(state) for task, state in found}
 
 
 def of_owner(owner: str) -> dict[str, dict[str, str]]:
-    """sheet -> task -> state, of all that the owner has touched."""
+    """Return sheet -> task -> state of the owner."""
     found: dict[str, dict[str, str]] = {}
     for sheet, task, state in read("SELECT sheet, task, state FROM progress WHERE owner = ?", owner):
         found.setdefault(str(sheet), {})[str(task)] = str(state)
@@ -26,7 +26,7 @@ def of_owner(owner: str) -> dict[str, dict[str, str]]:
 
 
 def of_everybody(sheet: str) -> dict[str, dict[str, str]]:
-    """owner -> task -> state, for whoever gives the lab."""
+    """Return owner -> task -> state, for the lab's teacher."""
     found: dict[str, dict[str, str]] = {}
     for owner, task, state in read("SELECT owner, task, state FROM progress WHERE sheet = ? ORDER BY owner", sheet):
         found.setdefault(str(owner), {})[str(task)] = str(state)

@@ -7,7 +7,7 @@ extern "C" __global__ void floats_atomic(const T *in, T *out, unsigned int n)
     partial[tid] = (i < n) ? in[i] : T(0);
     __syncthreads();
 
-    // equal sums meet: 1 + 1, 2 + 2, ...
+    // add equal sums: 1 + 1, 2 + 2, ...
     for (unsigned int stride = blockDim.x / 2; stride > 0; stride >>= 1) {
         if (tid < stride)
             partial[tid] += partial[tid + stride];

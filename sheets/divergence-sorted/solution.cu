@@ -1,4 +1,4 @@
-// the work of one branch; no two branches have the same constants, so they cannot be joined
+// the work of one branch; no two branches have the same constants, so the compiler cannot join them
 template <unsigned int way> __device__ unsigned int work(unsigned int value)
 {
 #pragma unroll 1

@@ -6,7 +6,7 @@ __global__ void stencil(const int *in, int *out, int n)
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     int at = threadIdx.x + RADIUS;
 
-    // the block's own numbers, and three more at either side; zeros beyond the ends
+    // the block's own numbers, and three more on either side; zeros past the ends
     s[at] = i < n ? in[i] : 0;
     if (threadIdx.x < RADIUS) {
         s[at - RADIUS] = i >= RADIUS && i - RADIUS < n ? in[i - RADIUS] : 0;

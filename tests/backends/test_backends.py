@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from engine.backends.backend import Backend, quiet
-from engine.backends.choice import backend_of
+from engine.backends.backend import Backend, backend_of, quiet
 from engine.backends.cpu import Cpu, badge, named_in
-from engine.choices import settle
-from engine.plan import plan
+from engine.plan import plan, settle
 from engine.records import Choice
 
 

@@ -22,8 +22,8 @@ from pathlib import Path
 from statistics import median
 
 from engine.catalogue import TOPICS, default_choice
-from engine.choices import settle
-from engine.host.devices import gpus
+from engine.machine.devices import gpus
+from engine.plan import settle
 from engine.records import Settled
 from engine.service import service
 from tests.home import places

@@ -45,7 +45,7 @@ def picture(page: Page, url: str) -> Image.Image:
     if "/inside" in url:
         expect(page.locator(".insideanswer")).to_contain_text("Correct")
     if not url.endswith(("/machine", "/lab")) and "/sweep" not in url:
-        expect(page.locator(".stPlotlyChart .main-svg").first).to_be_visible()
+        expect(page.locator(".chart .main-svg").first).to_be_visible()
     app = page.locator("[data-testid=stApp]")
     expect(page.locator("[data-testid=stSkeleton]")).to_have_count(0)
     page.mouse.move(0, 0)

@@ -99,7 +99,7 @@ def tab_stops(page: Page) -> list[str]:
 @pytest.mark.thorough
 def test_run_is_among_the_first_tab_stops_and_plots_have_names(page: Page, address: str) -> None:
     opened(page, f"{address}{HARRIS}")
-    expect(page.locator(".stPlotlyChart").first).to_be_visible()
+    expect(page.locator(".chart").first).to_be_visible()
     stops = tab_stops(page)
     assert any(stop.endswith("Run") for stop in stops), stops
     pressed = page.locator(".st-key-stepper [aria-pressed=true]")

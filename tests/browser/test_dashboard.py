@@ -6,15 +6,13 @@ import re
 import time
 from collections.abc import Callable
 from math import inf
-from typing import Literal
 
 import pytest
-from playwright.sync_api import BrowserContext, Locator, Page, Route, WebSocket, expect
+from playwright.sync_api import Locator, Page, WebSocket, expect
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from tests.browser.conftest import PATIENCE_MS
-from views.server import assets
 
 HARRIS = "/?ladder=harris&n=4096"
 
@@ -98,31 +96,11 @@ def test_the_first_page_asks_nobody_else_and_comes_compressed(page: Page, addres
     told = conversation(page)
     opened(page, address)
     assert told == ["asked", "answered"]
-    expect(page.locator(".stPlotlyChart")).to_be_visible()
+    expect(page.locator(".chart")).to_be_visible()
     expect(page.locator("table.ladder").first).to_be_visible()
     assert [url for url in asked if not url.startswith((address, "data:", "blob:"))] == []
     scripts = {url: kind for url, kind in sizes.items() if "/static/" in url and url.endswith(".js")}
     assert scripts and set(scripts.values()) == {"gzip"}
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize(
-    ("path", "scheme"), [("/sweep?topic=reduction", "dark"), ("/lab?draft=%C3%A4+b", "light"), ("/machine", "dark")]
-)
-def test_a_page_is_asked_for_before_streamlits_scripts_are_there_and_not_again(
-    laptop: BrowserContext, address: str, path: str, scheme: Literal["light", "dark"]
-) -> None:
-    page = laptop.new_page()
-    page.emulate_media(color_scheme=scheme)
-    told = conversation(page)
-    held: list[Route] = []
-    page.route(f"**/static/js/{assets.named()[0]}", lambda route: held.append(route))
-    page.goto(address + path, wait_until="commit")
-    wait(page, lambda: "answered" in told and bool(held))
-    held[0].continue_()
-    drawn(page)
-    page.close()
-    assert told == ["asked", "answered"]
 
 
 def test_a_click_runs_the_rung(page: Page, address: str) -> None:

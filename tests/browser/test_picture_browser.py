@@ -11,8 +11,8 @@ from xml.etree import ElementTree
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from engine.choices import settle
 from engine.picture.picture import picture
+from engine.plan import settle
 from engine.records import Choice
 from tests.browser.test_dashboard import bottom, opened, wait
 

@@ -20,7 +20,7 @@ TROUBLES = """() => {
   const found = [], high = innerHeight, wide = innerWidth, root = document.scrollingElement;
   if (root.scrollHeight > high || root.scrollWidth > wide) found.push(`page ${root.scrollWidth}x${root.scrollHeight}`);
   const parts = '.presenting, .idea, .slide .source, .slide .legend, dl.hall, .tiles, .outcome, .st-key-drawing, '
-    + '.answer, .st-key-plotwords, .stPlotlyChart .main-svg, .st-key-motion';
+    + '.answer, .st-key-plotwords, .chart .main-svg, .st-key-motion';
   // Of more rungs than the place of the plot holds, it shows the one on the page, and scrolls.
   const longer = document.querySelector('.st-key-longer');
   for (const part of document.querySelectorAll(parts)) {
@@ -51,7 +51,12 @@ TROUBLES = """() => {
   const source = document.querySelector('.slide .lines');
   if (!source || !document.querySelector('dl.hall')) return ['no slide'];
   if (parseFloat(getComputedStyle(source).fontSize) < 15) found.push('small type');
-  if (source.scrollHeight > source.clientHeight + 1) found.push('a source that scrolls');
+  // A source scrolls only if it consists of changes, the lines around them, and the head of the kernel.
+  const rows = [...source.querySelectorAll(':scope > .line, :scope > details')];
+  const changed = rows.map((row) => row.matches('.changed, .gone'));
+  const far = rows.filter((row, i) => row.matches('.line') && !changed.slice(Math.max(0, i - 4), i + 5).includes(true));
+  if (source.scrollHeight > source.clientHeight + 1 && changed.includes(true) && far.length > 6)
+    found.push(`${far.length} lines far from a change in a source that scrolls`);
   const end = source.lastElementChild.getBoundingClientRect().bottom;
   if (source.getBoundingClientRect().bottom - end > 0.25 * high) found.push('an empty half');
   const slide = document.querySelector('.slide').getBoundingClientRect();

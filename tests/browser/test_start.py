@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.__main__ import main
+from engine.commands import main
 from tests.browser.conftest import ROOT, START_S, free_port, wait_until_healthy
 from tests.service.jobs import alive, until
 

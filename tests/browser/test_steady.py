@@ -10,7 +10,7 @@ from tests.browser.test_dashboard import HARRIS, opened, run_ended
 MOST = 8  # pixels, across or down
 # Every frame: where each block of the page is, and whether the parts that a result changes are there at all.
 WATCH = """() => {
-  const blocks = '.stElementContainer, .stHtml > *, .tile, .outcome, .source, table tr, .stPlotlyChart, .answer, '
+  const blocks = '.stElementContainer, .stHtml > *, .tile, .outcome, .source, table tr, .chart, .answer, '
     + '.editor, h2, h3, p, button, label, summary';
   const parts = ['.rungtext', '.presenting', '.source', '.tiles', '.st-key-numbers .outcome', '.st-key-drawing',
     'table.ladder', '.st-key-plotchoice', '.st-key-below', 'div.smallprint', '.tiles.counted', '.insideanswer',

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from engine.backends.measure import with_first_elements
 from engine.catalogue import KERNELS, checks, topic_of
 from engine.catalogue.topics import aggregate
-from engine.measuring.measure import with_first_elements
 from engine.plan import plan
 from engine.records import Choice
 from tests.made import measure

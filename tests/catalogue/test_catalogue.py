@@ -12,9 +12,8 @@ import pytest
 from engine.catalogue import KERNELS, LADDERS, TOPICS, Kernel, Ladder, default_choice
 from engine.catalogue.entries import CUDA_FOLDER, HEADER_LABELS
 from engine.catalogue.ladders import published
-from engine.choices import settle
 from engine.compile.nvrtc import compile_source
-from engine.plan import plan
+from engine.plan import plan, settle
 from engine.records import C_TYPES, COMBINES, Choice, HostRun, Launch, Source
 
 EVERY_KERNEL = pytest.mark.parametrize("kernel", KERNELS.values(), ids=lambda kernel: kernel.name)

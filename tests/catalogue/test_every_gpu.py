@@ -8,11 +8,10 @@ import pytest
 from engine.backends.emulator import launch, loading
 from engine.catalogue import KERNELS, Kernel, default_choice, topic_of
 from engine.catalogue.gpu_models import GPU, GPU_MODELS, model_of
-from engine.choices import gpu_of, settle
 from engine.compile.nvrtc import EMULATED_ARCHITECTURE, compile_source
 from engine.history.recordings import KEY, Entry, entries
-from engine.host.devices import HostGpu, tell
-from engine.plan import plan
+from engine.machine.devices import HostGpu, set_gpus
+from engine.plan import gpu_of, plan, settle
 from engine.records import Choice, Launch, NotRunnable, Settled
 from tests.cases import case
 from tests.made import measure
@@ -92,13 +91,13 @@ def test_a_plan_is_for_the_gpu_that_runs_it() -> None:
     choice = chosen("reduce_warp_shuffle", n=2**24)
     try:
         unsized = HostGpu("NVIDIA H200", "GPU-2", "580.1")
-        tell((HostGpu("A GPU of 20 multiprocessors", "GPU-1", "580.1", "86", 20), unsized))
+        set_gpus((HostGpu("A GPU of 20 multiprocessors", "GPU-1", "580.1", "86", 20), unsized))
         assert gpu_of(choice) == SMALL and plan(choice).grid_size == 240
         assert gpu_of(replace(choice, device="emulator")) == GPU
         assert gpu_of(replace(choice, model="NVIDIA H200")) == GPU  # whose driver does not say how large it is
         assert gpu_of(replace(choice, model="NVIDIA T4")) == GPU_MODELS["t4"]
     finally:
-        tell(None)
+        set_gpus(None)
     assert gpu_of(choice) == GPU and gpu_of(replace(choice, model="unheard of")) == GPU
 
 
@@ -114,7 +113,7 @@ PLANNED = [kernel for kernel in RUN if plan(small(kernel, FILLING), SMALL) != pl
 @pytest.mark.thorough
 @pytest.mark.parametrize("kernel", PLANNED, ids=lambda kernel: kernel.name)
 def test_what_is_planned_for_a_small_gpu_is_right(kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("engine.choices.GPU", SMALL)
+    monkeypatch.setattr("engine.plan.GPU", SMALL)
     choice = small(kernel, FILLING)
     found = measure(choice)
     assert found.status == "ok" and found.grid_size == plan(choice, SMALL).grid_size

@@ -5,13 +5,13 @@ from dataclasses import replace
 import pytest
 
 from engine.backends.cpu import host_step
+from engine.backends.measure import failed
 from engine.catalogue import KERNELS, Kernel, default_choice, topic_of
 from engine.catalogue.entries import Topic
 from engine.catalogue.topics.hopper import MULTIPLE
-from engine.counters import IN_JSON
-from engine.measuring.measure import failed
 from engine.plan import plan
 from engine.records import Choice, CompileError, Measurement, NotRunnable, RunFailed
+from engine.records.counters import IN_JSON
 from tests.cases import case
 from tests.made import measure
 

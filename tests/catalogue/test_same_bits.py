@@ -8,8 +8,7 @@ from engine.backends.backend import quiet
 from engine.backends.emulator.backend import Emulator
 from engine.catalogue import KERNELS, Kernel, default_choice, topic_of
 from engine.catalogue.repeatability import same_bits
-from engine.choices import settle
-from engine.plan import plan
+from engine.plan import plan, settle
 from tests.cases import case
 
 QUICK = "reduce_vectorized"

@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from engine.catalogue import default_choice
-from engine.choices import settle
 from engine.compile.cubin import code_of, resources_of
 from engine.compile.machine_code import MachineCode, Mix, machine_code
 from engine.compile.nvrtc import compile_source
 from engine.lectures.reasons import reasons
+from engine.plan import settle
 from engine.records import Source
 
 FREE, ALWAYS = 7 << 110, 7 << 12 | 7 << 87  # no scoreboard; no condition

@@ -17,13 +17,13 @@ from time import perf_counter
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from engine.backends.gpu import launches, timing
+from engine.backends.gpu import launches
 from engine.backends.gpu.memory import forget_inputs
+from engine.backends.timing import gpu
 from engine.catalogue import KERNELS, Kernel, default_choice, topic_of
 from engine.catalogue.inputs import recipe_of
 from engine.catalogue.libraries import PEERS, operation_of
-from engine.choices import settle
-from engine.plan import plan
+from engine.plan import plan, settle
 from engine.records import CompileError, NotRunnable, Settled
 
 CANDIDATES = 3  # the last kernels of the catalogue that do an operation
@@ -64,7 +64,7 @@ def best(wanted: list[Settled]) -> tuple[float, launches.Prepared] | None:
             made = plan(choice)
             prepared = launches.prepare(made, recipe_of(choice))
             launches.execute(prepared)
-            timed.append((timing.time_plan(prepared, choice.cache, budget_ms=LOOK_MS).time_us, choice))
+            timed.append((gpu.time_plan(prepared, choice.cache, budget_ms=LOOK_MS).time_us, choice))
         except (NotRunnable, CompileError) as refused:
             print(f"  {choice.kernel} {choice.block_size}: {refused}")
     if not timed:
@@ -84,7 +84,7 @@ def measured(operation: str, dtype: str, n: int) -> list[dict]:
         return []
     prepared = found[1]
     choice = prepared.plan.choice
-    timed = timing.time_plan(prepared, choice.cache, PEERS[operation], budget_ms=LAST_MS)
+    timed = gpu.time_plan(prepared, choice.cache, PEERS[operation], budget_ms=LAST_MS)
     rows = [
         {"operation": operation, "dtype": dtype, "n": n, "kernel": choice.kernel, "block": choice.block_size,
          "time_us": timed.time_us, "peer": name, "peer_us": peer.time_us, "ratio": peer.ratio,

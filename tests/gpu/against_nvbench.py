@@ -1,7 +1,7 @@
 """Time 60 cells of the catalogue with this program and with NVIDIA's nvbench, in the same state: about half a minute.
 
     pip install cuda-bench
-    python tests/gpu/against_nvbench.py docs/against-nvbench.md [SAMPLES.json]
+    python tests/gpu/against_nvbench.py docs/notes/against-nvbench.md [SAMPLES.json]
 
 Both flush the L2 by setting as many bytes as it has ("cold-dirty"), both take the median, both time the same prebuilt
 launches on the same stream.
@@ -22,13 +22,13 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
 from cuda import bench  # noqa: E402
-from engine.backends.gpu import device, launches, probes, timing  # noqa: E402
+from engine.backends.gpu import device, launches  # noqa: E402
 from engine.backends.gpu.memory import stream  # noqa: E402
+from engine.backends.timing import gpu, probes  # noqa: E402
 from engine.catalogue import default_choice  # noqa: E402
 from engine.catalogue.inputs import recipe_of  # noqa: E402
-from engine.choices import settle  # noqa: E402
-from engine.plan import plan  # noqa: E402
-from engine.words import size_text  # noqa: E402
+from engine.plan import plan, settle  # noqa: E402
+from engine.records.words import size_text  # noqa: E402
 
 CACHE = "cold-dirty"
 SAMPLES = 300
@@ -69,7 +69,7 @@ def cells() -> list[Cell]:
                 choice = settle(replace(default_choice(kernel), n=n, dtype=dtype, cache=CACHE, device="gpu"))
                 prepared = launches.prepare(plan(choice), recipe_of(choice))
                 launches.execute(prepared)
-                ours = timing.time_plan(prepared, CACHE).time_us
+                ours = gpu.time_plan(prepared, CACHE).time_us
                 found.append(Cell(kernel, dtype, n, prepared, ours))
     return found
 
@@ -111,12 +111,12 @@ def page(found: list[Cell], theirs: list[float]) -> str:
     return "\n".join((
         "# Against nvbench",
         "",
-        f"Made by `python tests/gpu/against_nvbench.py docs/against-nvbench.md` on {datetime.now(UTC):%Y-%m-%d}, "
-        f"{name}, cuda-bench {bench.__version__}. What it says is explained in [how a number is measured]"
-        "(measuring.md).",
+        f"*Laboratory note, made by `python tests/gpu/against_nvbench.py docs/notes/against-nvbench.md` on "
+        f"{datetime.now(UTC):%Y-%m-%d}: {name}, cuda-bench {bench.__version__}. [How a time is measured]"
+        "(../measuring.md) explains the terms.*",
         "",
-        f"Medians of the same launches in the same state (`{CACHE}`), in microseconds. **ours**: as the program times "
-        "and records.",
+        f"Medians of the same launches in the same cache state (`{CACHE}`), in microseconds. **ours**: the program's "
+        "own time, as recorded.",
         "",
         ours,
         "",

@@ -18,7 +18,7 @@ from time import perf_counter
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from engine.catalogue import KERNELS, LADDERS, TOPICS, default_choice
-from engine.choices import settle
+from engine.plan import settle
 from engine.records import Choice, Measurement
 from engine.service import service
 

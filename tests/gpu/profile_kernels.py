@@ -32,12 +32,10 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
-from engine.backends.backend import quiet  # noqa: E402
-from engine.backends.choice import backend_named  # noqa: E402
+from engine.backends.backend import backend_named, quiet  # noqa: E402
 from engine.catalogue import TOPICS, Kernel, Topic, default_choice  # noqa: E402
-from engine.choices import settle  # noqa: E402
-from engine.host.environment import environment  # noqa: E402
-from engine.plan import plan  # noqa: E402
+from engine.machine.environment import environment  # noqa: E402
+from engine.plan import plan, settle  # noqa: E402
 from engine.records import Choice, Launch, NotRunnable  # noqa: E402
 
 # Ragged on purpose. Threads that wait for a lock are few: the emulator watches each of them wait.

@@ -5,12 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from engine.backends.backend import quiet
-from engine.backends.choice import backend_of
+from engine.backends.backend import backend_of, quiet
 from engine.backends.cpu import host_step
 from engine.catalogue import KERNELS, TOPICS, topic_of
-from engine.choices import settle
-from engine.plan import plan
+from engine.plan import plan, settle
 from engine.records import C_TYPES, Choice
 
 pytestmark = pytest.mark.gpu

@@ -8,8 +8,7 @@ import pytest
 
 from engine.catalogue import KERNELS
 from engine.catalogue.inputs import recipe_of
-from engine.choices import settle
-from engine.plan import plan
+from engine.plan import plan, settle
 from engine.records import Buffer, Choice, CompileError, NotRunnable, RunFailed
 
 pytestmark = pytest.mark.gpu
@@ -32,8 +31,8 @@ def test_a_wild_pointer_is_a_sentence_and_the_next_process_works():
     """In a process of its own: an illegal address ends the CUDA context of the process it happens in."""
     script = f"""
 from engine.backends.backend import quiet
-from engine.backends.choice import backend_named
-from engine.choices import settle
+from engine.backends.backend import backend_named
+from engine.plan import settle
 from engine.plan import plan
 from engine.records import Choice, RunFailed
 asked = Choice({NAME!r}, 1000, 128, device="gpu", source='''{SIGNATURE} {{ out[1ull << 40] = 1; }}''')

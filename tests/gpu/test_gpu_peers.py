@@ -4,12 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from engine.backends.backend import quiet
-from engine.backends.choice import backend_of
+from engine.backends.backend import backend_of, quiet
 from engine.catalogue import KERNELS, default_choice, topic_of
 from engine.catalogue.repeatability import same_bits
-from engine.choices import settle
-from engine.plan import plan
+from engine.plan import plan, settle
 from engine.records import Choice
 
 pytestmark = pytest.mark.gpu
@@ -25,10 +23,10 @@ FLOATS = [
 
 def test_every_library_that_is_here_is_right():
     """What is missing, or has no such call, says so; no answer is wrong."""
-    from engine.backends.gpu.peer_trial import build, tried
+    from engine.backends.gpu.peer_trial import build, try_libraries
 
     assert build() == [] or "nvcc" in " ".join(build())
-    found = list(tried())
+    found = list(try_libraries())
     assert not [each for each in found if "answer is" in each.missing]
     assert {each.operation for each in found if not each.missing} >= {
         "sum",

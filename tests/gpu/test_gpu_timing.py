@@ -9,8 +9,7 @@ pytestmark = pytest.mark.gpu
 def prepared(kernel="reduce_last_block", n=2**22, block_size=256, **options):
     from engine.backends.gpu import launches
     from engine.catalogue.inputs import recipe_of
-    from engine.choices import settle
-    from engine.plan import plan
+    from engine.plan import plan, settle
     from engine.records import Choice
 
     choice = settle(Choice(kernel, n, block_size, device="gpu", **options))
@@ -18,7 +17,7 @@ def prepared(kernel="reduce_last_block", n=2**22, block_size=256, **options):
 
 
 def timed(cache="cold-clean", peers=(), **options):
-    from engine.backends.gpu.timing import time_plan
+    from engine.backends.timing.gpu import time_plan
 
     return time_plan(prepared(**options), cache, peers)
 
@@ -74,9 +73,9 @@ def test_the_clock_was_up():
 
 def test_a_plain_synchronised_event_measurement_agrees():
     """At 2^28 the launch that the plain way counts too is a hundredth of the time."""
-    from engine.backends.gpu import probes
     from engine.backends.gpu.memory import stream
-    from engine.statistics import median
+    from engine.backends.timing import probes
+    from engine.backends.timing.statistics import median
 
     plan = prepared(n=2**28)
     times = []
@@ -108,8 +107,8 @@ def test_from_click_to_number_in_300_ms():
 
 
 def test_recording_writes_rows_that_load_back(tmp_path):
+    from engine.commands.record import record
     from engine.history.recordings import entries
-    from engine.recording.recorder import record
 
     path = record(quick=True, folder=tmp_path, budget_s=60)
     rows = [entry.measurement for entry in entries(tmp_path)]

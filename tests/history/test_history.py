@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from engine.catalogue import KERNELS
-from engine.choices import settle
-from engine.history import history, live
+from engine.history import history
 from engine.history.contract import flat, measurement_of
 from engine.history.history import Known
+from engine.plan import settle
 from engine.records import Choice, Measurement
 from engine.service import service
 from engine.store import database, measurements
@@ -97,7 +97,7 @@ def another_process_measures(choice: Choice, measurement: Measurement) -> None:
 
 
 def test_what_another_process_measures_is_seen_and_ones_own_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live, "FRESH_S", 0.0)
+    monkeypatch.setattr(history, "FRESH_S", 0.0)
     other, third = replace(CHOICE, n=8192), replace(CHOICE, n=16384)
     history.remember(CHOICE, mine := measured(lines=({"line": 3, "text": "x", "barriers": 1.0},), counters={}))
     assert history.latest(other) is None
@@ -110,14 +110,14 @@ def test_what_another_process_measures_is_seen_and_ones_own_is_not_read_again(mo
 
 
 def test_the_first_measurement_of_all_keeps_the_counters_of_its_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live, "FRESH_S", 0.0)
+    monkeypatch.setattr(history, "FRESH_S", 0.0)
     assert history.latest(CHOICE) is None  # where there is no file yet
     history.remember(CHOICE, mine := measured(lines=({"line": 3, "text": "x", "barriers": 1.0},), counters={}))
     assert history.latest(CHOICE) is mine and history.latest(CHOICE) is mine
 
 
 def test_a_look_does_not_ask_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live, "FRESH_S", 1000.0)
+    monkeypatch.setattr(history, "FRESH_S", 1000.0)
     other = replace(CHOICE, n=8192)
     history.remember(CHOICE, measured())
     history.latest(CHOICE)
@@ -132,9 +132,9 @@ def test_a_look_does_not_ask_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_file_is_brought_back_to_its_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live, "TIDY", 10)
-    monkeypatch.setattr(live, "KEPT", 5)
-    monkeypatch.setattr(live, "IN_MEMORY", 5)
+    monkeypatch.setattr(history, "TIDY", 10)
+    monkeypatch.setattr(history, "KEPT", 5)
+    monkeypatch.setattr(history, "IN_MEMORY", 5)
     for n in range(1, 31):
         history.remember(replace(CHOICE, n=n), measured())
     assert measurements.count() == 5
@@ -142,7 +142,7 @@ def test_the_file_is_brought_back_to_its_size(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_what_is_dropped_from_memory_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live, "IN_MEMORY", 2)
+    monkeypatch.setattr(history, "IN_MEMORY", 2)
     choices = [replace(CHOICE, n=n) for n in range(1, 6)]
     for choice in choices:
         history.remember(choice, measured(choice))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from engine.backends import cpu
+from engine.backends.timing.methods import METHODS, digest_of, method_of_peers, methods, text_of
 from engine.catalogue.libraries import PEERS
-from engine.history.methods import METHODS, digest_of, method_of_peers, methods, text_of
 from engine.history.recordings import FOLDER, read
 
 BATCH = '''from timing import events
@@ -33,7 +33,7 @@ def changed(old: str, new: str) -> bool:
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("from timing import events", "from engine.backends.gpu.timing import events"),
+        ("from timing import events", "from engine.backends.timing.gpu import events"),
         ("Samples of each work.", "Microseconds."),
         ("SIZE = 3\n", "SIZE = 3  # samples\n\n"),
         ("return 1", "return 2"),

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from engine.catalogue import KERNELS
-from engine.choices import settle
 from engine.history import profiles
 from engine.history.recordings import FOLDER
+from engine.plan import settle
 from engine.records import Choice
 
 Record = Callable[..., None]
@@ -46,7 +46,9 @@ def test_hardware_counters_belong_to_a_value_of_the_knob(record: Record) -> None
     knob = KERNELS["banks_strided"].parameter
     assert knob is not None
     choice = Choice("banks_strided", 4096, 128)
-    found = [profiles.recorded(settle(replace(choice, parameter=value))) for value in (None, knob.default, 2, 3)]
+    found = [
+        profiles.hardware_counters(settle(replace(choice, parameter=value))) for value in (None, knob.default, 2, 3)
+    ]
     assert [entry and entry.counters["branches"] for entry in found] == [1, 1, 2, None]
     assert found[0] is not None and found[0].counters["atomics"] == 6
 
@@ -55,12 +57,12 @@ def test_recorded_hardware_counters_are_those_of_the_same_choice(record: Record)
     record({"kernel": "reduce_strided", "n": 4096, "block_size": 128, "dtype": "int32", "shared_load_wavefronts": 5,
             "shared_load_conflicts": 3, "shared_store_conflicts": 1})  # fmt: skip
     choice = settle(Choice("reduce_strided", 4096, 128))
-    found = profiles.recorded(choice)
+    found = profiles.hardware_counters(choice)
     assert found is not None and found.device == "NVIDIA H200" and found.counters["bank_conflicts"] == 4
     for other in (replace(choice, n=8192), replace(choice, combine="host"), replace(choice, dtype="float32")):
-        assert profiles.recorded(other) is None
-    assert profiles.recorded(replace(choice, combine="relaunch")) == found
-    assert profiles.recorded_sizes(replace(choice, n=8192)) == (found,)
+        assert profiles.hardware_counters(other) is None
+    assert profiles.hardware_counters(replace(choice, combine="relaunch")) == found
+    assert profiles.hardware_counters_by_size(replace(choice, n=8192)) == (found,)
 
 
 def test_the_counters_of_a_ladder_are_all_of_one_size_that_most_have(record: Record) -> None:
@@ -73,6 +75,6 @@ def test_the_counters_of_a_ladder_are_all_of_one_size_that_most_have(record: Rec
         {**row, "kernel": "reduce_strided", "n": 8192, "block_size": 128},
     )
     names = ("reduce_interleaved", "reduce_strided", "reduce_sequential")
-    found = profiles.beside([settle(Choice(name, 2**22, 128)) for name in names])
+    found = profiles.counters_beside([settle(Choice(name, 2**22, 128)) for name in names])
     assert [entry and (entry.n, entry.block_size) for entry in found] == [(4096, 128), (4096, 128), None]
-    assert profiles.beside([settle(Choice("reduce_sequential", 2**22, 128))]) == ()
+    assert profiles.counters_beside([settle(Choice("reduce_sequential", 2**22, 128))]) == ()

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from engine.choices import key, settle
 from engine.history import history
 from engine.history.recordings import COLUMNS, Entry, Recording, Session
+from engine.plan import key, settle
 from engine.records import Choice, Settled
 
 

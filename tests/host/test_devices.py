@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engine.host import devices
-from engine.host.devices import HostGpu
+from engine.machine import devices
+from engine.machine.devices import HostGpu
 
 ONE, TWO = HostGpu("NVIDIA H200", "GPU-aaaa", "580.1"), HostGpu("NVIDIA H200", "GPU-abbb", "580.1")
 
@@ -16,7 +16,7 @@ ONE, TWO = HostGpu("NVIDIA H200", "GPU-aaaa", "580.1"), HostGpu("NVIDIA H200", "
      ("GPU-a", ()), ("1,1", (TWO,))],
 )  # fmt: skip
 def test_cuda_visible_devices_is_obeyed(setting: str | None, expected: tuple[HostGpu, ...]) -> None:
-    assert devices.visible((ONE, TWO), setting) == expected
+    assert devices.visible_gpus((ONE, TWO), setting) == expected
 
 
 def test_device_summary_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -29,9 +29,9 @@ def test_device_summary_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_gpus_of_other_computers_take_the_place_of_ones_own() -> None:
-    devices.tell((ONE, TWO))
+    devices.set_gpus((ONE, TWO))
     try:
         assert devices.gpus() == (ONE, TWO) and devices.own_gpus() == ()
     finally:
-        devices.tell(None)
+        devices.set_gpus(None)
     assert devices.gpus() == devices.own_gpus()

@@ -3,8 +3,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from engine.backends.choice import backend_named
-from engine.host import environment
+from engine.backends.backend import backend_named
+from engine.machine import environment
 
 
 def test_what_is_unknown_is_none_and_never_left_out():

@@ -8,14 +8,14 @@ import sys
 
 import pytest
 
-from engine.host.processors import cores, memory_bytes
+from engine.machine.devices import cores, memory_bytes
 from engine.service.worker_slot import ROOT
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux binds a process to cores")
 def test_a_process_bound_to_one_core_has_one() -> None:
     code = (
-        "import os; from engine.host.processors import cores; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})"
+        "import os; from engine.machine.devices import cores; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})"
     )
     answer = subprocess.check_output([sys.executable, "-c", f"{code}; print(cores())"], cwd=ROOT, text=True)
     assert answer == "1\n"

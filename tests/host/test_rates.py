@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.history.recordings import FOLDER, file_of, read
-from engine.host.rates import peak_of, rates_of
+from engine.machine.rates import peak_of, rates_of
 
 H200 = read(file_of("NVIDIA H200", FOLDER)).device
 

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.lab.commands import check
+from engine.commands.lab import check
 from engine.lab.kernels import kernel
 from engine.records import CompileError, NotRunnable, RunFailed
 from engine.service.worker_slot import WorkerSlot

@@ -1,4 +1,4 @@
-"""Fetch the files of docs/public-kernels.csv from where they are public, and try each of their kernels in the lab:
+"""Fetch the files of docs/notes/public-kernels.csv from their public addresses and try each kernel in the lab:
 
     python -m tests.lab.public_kernels [--from FOLDER] [--write] [WORD...]
 
@@ -29,14 +29,14 @@ from urllib.request import urlopen
 
 import numpy as np
 
-from engine.lab.commands import check
-from engine.lab.kernels import Kernel, kernels
+from engine.commands.lab import check
+from engine.lab.kernels import OwnKernel, kernels
 from engine.lab.signatures import Declared, bare, kernels_in
 from engine.records import CompileError, NotRunnable, RunFailed
 from tests.lab.public_rules import fitting
 
-DOCS = Path(__file__).parents[2] / "docs"
-LIST, PAGE = DOCS / "public-kernels.csv", DOCS / "public-kernels.md"
+NOTES = Path(__file__).parents[2] / "docs" / "notes"
+LIST, PAGE = NOTES / "public-kernels.csv", NOTES / "public-kernels.md"
 ADDRESS = "https://raw.githubusercontent.com/{repository}/{commit}/{file}"
 PATIENCE_S, LAUNCH_S, KERNEL_S = 20.0, 2.0, 20.0
 ELEMENTS = 8192  # of every array
@@ -151,7 +151,7 @@ def tried_file(repository: str, name: str, raw: bytes) -> Iterator[Row]:
         yield Row(repository, name, each, "refused", said=why)
 
 
-def _tried(row: Row, kernel: Kernel, declared: Declared, lacking: list[str] | None) -> Row:
+def _tried(row: Row, kernel: OwnKernel, declared: Declared, lacking: list[str] | None) -> Row:
     made = asdict(row)
     if lacking:
         return Row(**{**made, "verdict": "refused", "said": f"not emulated: {', '.join(lacking)}"})
@@ -187,7 +187,7 @@ def _sizes(grid: Sequence[int], block: Sequence[int]) -> list[tuple[int, ...]]:
     return list(dict.fromkeys([(prod(threads),), tuple(threads), (prod(threads), 4), (16,), (prod(block),)]))
 
 
-def _arguments(kernel: Kernel, kinds: Sequence[str], sizes: tuple[int, ...]) -> tuple[list[Any], list[int]]:
+def _arguments(kernel: OwnKernel, kinds: Sequence[str], sizes: tuple[int, ...]) -> tuple[list[Any], list[int]]:
     """An argument each, and the whole numbers among them. `kinds`: NumPy's name of each pointer's element. Random
     numbers, the same ones every time."""
     make, turn = np.random.default_rng(7), cycle(sizes)
@@ -205,7 +205,7 @@ def _arguments(kernel: Kernel, kinds: Sequence[str], sizes: tuple[int, ...]) -> 
     return arguments, list(dict.fromkeys(lengths))
 
 
-def _types(kernel: Kernel, declared: Declared) -> list[list[str]]:
+def _types(kernel: OwnKernel, declared: Declared) -> list[list[str]]:
     """NumPy's name of each pointer's element, "" of a number; twice where a typedef of the file has two meanings."""
     made = [_kinds(written, kernel.text) if re.search(r"[*\[]", written) else [""] for written in declared.written]
     return [[kinds[min(turn, len(kinds) - 1)] for kinds in made] for turn in range(max(map(len, made), default=1))]

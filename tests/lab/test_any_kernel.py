@@ -10,7 +10,7 @@ import pytest
 
 import engine
 from engine.lab import arguments as lab_arguments
-from engine.lab.kernel_run import KernelRun
+from engine.lab.kernels import KernelRun
 from engine.records import Array, CompileError, NotRunnable, RunFailed
 
 SAXPY = """#include <iostream>
@@ -201,13 +201,13 @@ class OnAGpu:
 def test_an_array_of_a_gpu_is_handed_over_by_its_contents() -> None:
     kernel, x = engine.kernel(SAXPY), np.arange(8, dtype=np.float32)
     theirs = OnAGpu(x)
-    handed = lab_arguments.passed("saxpy", kernel.parameters, (2, theirs, theirs, 8), ("a", "x", "y", "n"))
+    handed = lab_arguments.convert_arguments("saxpy", kernel.parameters, (2, theirs, theirs, 8), ("a", "x", "y", "n"))
     assert handed.values[1:3] == ("x", "x") and list(handed.arrays) == ["x"]
     assert np.array_equal(handed.arrays["x"], x) and handed.arrays["x"] is not x
 
 
 def test_a_gpu_is_asked_for_and_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("engine.lab.on_gpu.gpus", tuple)
+    monkeypatch.setattr("engine.lab.kernels.gpus", tuple)
     kernel, arguments = engine.kernel(SAXPY), (2, np.zeros(8, "f4"), np.zeros(8, "f4"), 8)
     with pytest.raises(NotRunnable, match="no GPU"):
         kernel.run(1, 32, arguments, device="gpu")

@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from engine.catalogue import KERNELS
-from engine.choices import settle
-from engine.lab import on_gpu
+from engine.lab import kernels
 from engine.lab.checking import Checked, check_own, check_rung, time_own
 from engine.lab.marks import Mark, compiler_marks
 from engine.lab.setups import setup_of
+from engine.plan import settle
 from engine.records import Choice, NotRunnable
 
 RUNG = settle(Choice("reduce_strided", 1024, 128, device="emulator"))
@@ -84,6 +84,6 @@ def test_a_launch_of_ones_own_has_a_time_once_its_answer_is_right() -> None:
 
 
 def test_without_a_gpu_there_is_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(on_gpu, "gpus", tuple)
+    monkeypatch.setattr(kernels, "gpus", tuple)
     with pytest.raises(NotRunnable, match="no GPU that CUDA can use"):
         time_own(setup_of("f<<<1, 32>>>(int32[n])"), 32, "__global__ void f(int *a) { a[0] = 1; }", "mine.cu")

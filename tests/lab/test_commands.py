@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.__main__ import main
-from engine.lab.argument_words import argument_of
+from engine.commands import main
+from engine.lab.arguments import argument_of
 from engine.records import NotRunnable
 
 SCALE = """#include <iostream>

@@ -13,7 +13,7 @@ from engine.compile import nvrtc
 from engine.compile.limits import CPU_S, HURRIED_S, TookTooLong
 from engine.lab import compilation
 from engine.lab.compilation import compiled_in_full
-from engine.lab.pasted import compiled_for_device, device_part, warnings_of
+from engine.lab.pasted_source import compiled_for_device, device_part, warnings_of
 from engine.lab.signatures import kernels_in
 from engine.lab.top_level import declarations
 from engine.records import CompileError
@@ -266,7 +266,7 @@ def test_what_takes_too_long_is_compiled_with_less_optimisation_and_says_so(monk
         return function(*arguments)
 
     sentence = "kernel.cu does not compile: it takes too long."
-    monkeypatch.setattr(compilation, "apart", slow)
+    monkeypatch.setattr(compilation, "call_apart", slow)
     unrolled = "__global__ void k(float *a) {\n#pragma unroll\n  for (int i = 0; i < 500; i++) a[i] = sinf(a[i]);\n}\n"
     kernel = engine.kernel(unrolled, "k")
     assert asked == [("k", False, CPU_S - HURRIED_S), ("k", False, True, HURRIED_S)]

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.lab.references import REFERENCES, checked
+from engine.lab.references import REFERENCES, check_against
 from engine.records import Array, NotRunnable
 
 WHOLE, F = np.int32, np.float32
@@ -41,40 +41,40 @@ def test_right_is_right_and_a_number_off_is_wrong(name: str, arrays: list[Array]
         return
     before = {str(place): array.astype(kind) for place, array in enumerate(arrays)}
     after = np.array([*answer, 0]).astype(kind)  # what lies behind the answer is nobody's affair
-    assert checked(name, before, {"out": after}, tuple(before), "out", numbers).ok
+    assert check_against(name, before, {"out": after}, tuple(before), "out", numbers).ok
     for place in range(len(answer)):
         off = after.copy()
         off[place] += 4
-        found = checked(name, before, {"out": off}, tuple(before), "out", numbers)
+        found = check_against(name, before, {"out": off}, tuple(before), "out", numbers)
         assert not found.ok and f"element {place}," in str(found.note) and found.off == (place,)
 
 
 def test_a_histogram_counts_what_has_a_place() -> None:
     before = {"in": np.array([0, 1, 1, 3, -1, 7], WHOLE)}
-    assert checked("histogram", before, {"bins": np.array([1, 2, 0, 1], np.uint32)}, ("in",), "bins").ok
-    assert not checked("histogram", before, {"bins": np.array([1, 2, 0, 2], np.uint32)}, ("in",), "bins").ok
+    assert check_against("histogram", before, {"bins": np.array([1, 2, 0, 1], np.uint32)}, ("in",), "bins").ok
+    assert not check_against("histogram", before, {"bins": np.array([1, 2, 0, 2], np.uint32)}, ("in",), "bins").ok
 
 
 def test_a_sum_in_any_order_is_within_the_bound_and_a_lost_number_is_not() -> None:
     numbers = np.random.default_rng(1).random(4096).astype(F) - F(0.5)
     one_by_one = np.cumsum(numbers, dtype=F)[-1:]
-    found = checked("sum", {"in": numbers}, {"out": one_by_one}, ("in",), "out")
+    found = check_against("sum", {"in": numbers}, {"out": one_by_one}, ("in",), "out")
     assert found.ok and 0 < found.error <= found.error_bound < 0.01
     lost = np.array([numbers[:-1].sum(dtype=np.float64)], F)
-    assert not checked("sum", {"in": numbers}, {"out": lost}, ("in",), "out").ok
-    assert not checked("sum", {"in": numbers}, {"out": np.array([np.nan], F)}, ("in",), "out").ok
+    assert not check_against("sum", {"in": numbers}, {"out": lost}, ("in",), "out").ok
+    assert not check_against("sum", {"in": numbers}, {"out": np.array([np.nan], F)}, ("in",), "out").ok
 
 
 def test_a_sum_of_whole_numbers_that_the_type_holds_is_exact_and_a_larger_one_is_not() -> None:
     half = np.float16  # up to 2048
     for count, exact in ((2048, True), (2050, False)):
-        found = checked("sum", {"in": np.ones(count, half)}, {"out": np.array([count], half)}, ("in",), "out")
+        found = check_against("sum", {"in": np.ones(count, half)}, {"out": np.array([count], half)}, ("in",), "out")
         assert found.ok and (found.error_bound == 0) == exact
 
 
 def test_whole_numbers_wrap_as_on_a_gpu() -> None:
     numbers = np.full(3, 2**30, WHOLE)
-    assert checked("sum", {"in": numbers}, {"out": np.array([3 * 2**30 - 2**32], WHOLE)}, ("in",), "out").ok
+    assert check_against("sum", {"in": numbers}, {"out": np.array([3 * 2**30 - 2**32], WHOLE)}, ("in",), "out").ok
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_whole_numbers_wrap_as_on_a_gpu() -> None:
 )
 def test_what_does_not_fit_is_refused_in_a_sentence(name: str, before: dict[str, Array], out: Array, said: str) -> None:
     with pytest.raises(NotRunnable, match=said):
-        checked(name, before, {"out": out}, ("a",), "out")
+        check_against(name, before, {"out": out}, ("a",), "out")
 
 
 def test_the_page_about_the_lab_names_every_reference() -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.lab.setups import MOST_BYTES, Right, Setup, fitted, launching, proposed, setup_of
-from engine.lab.sizes import computed
+from engine.lab.setups import MOST_BYTES, Right, Setup, evaluate, fit_setup, launching, propose_setup, setup_of
 from engine.records import NotRunnable
 
 CALL = "sum<float, 128><<<dim3(n / 16, 2), dim3(16, 16), 4 * block>>>(float32[n, n]=range, int64[3]=7, n - 1, 2.5)"
@@ -30,30 +29,30 @@ def test_words_become_a_launch_and_words_again() -> None:
      ("n % 7", 6), ("-n", -1000), ("1 << 10", 1024), ("n >> 1", 500), ("2 * 2^3", 16)],
 )  # fmt: skip
 def test_a_size_is_computed_as_c_computes_it(words: str, number: int) -> None:
-    assert computed(words, {"n": 1000, "block": 128}) == number
+    assert evaluate(words, {"n": 1000, "block": 128}) == number
 
 
 @pytest.mark.parametrize("words", ["", "m", "n.real", "n if n else 1", "__import__('os')", "1 / 0", "2.5", "(" * 500,
                                    "n, n", "[n]", "True", "n == 1", "1 << -1", "'a' * n"])  # fmt: skip
 def test_what_is_no_whole_number_is_refused(words: str) -> None:
     with pytest.raises(NotRunnable, match="no whole number"):
-        computed(words, {"n": 1000})
+        evaluate(words, {"n": 1000})
 
 
 @pytest.mark.parametrize("words", ["2^(2^40)", "n^63", "9^63 * 9^63"])
 def test_what_is_too_large_is_refused_at_once(words: str) -> None:
     with pytest.raises(NotRunnable, match="too large"):
-        computed(words, {"n": 1 << 30})
+        evaluate(words, {"n": 1 << 30})
 
 
 def test_a_launch_is_proposed_for_the_parameters_and_what_was_said_of_them_stays() -> None:
     text = "template <typename T> __global__ void f(const T *in, unsigned char out[], size_t n, bool all, double x) {}"
-    assert proposed(text).arguments == ("float32[n]=random", "uint8[n]=zeros", "n", "1", "1")
+    assert propose_setup(text).arguments == ("float32[n]=random", "uint8[n]=zeros", "n", "1", "1")
     kept = Setup("f<float>", arguments=("float32[9]=ones", "uint8[9]"))
-    assert fitted(kept, text).arguments == ("float32[9]=ones", "uint8[9]", "n", "1", "1")
-    assert fitted(Setup("g", arguments=("1",)), text) == proposed(text)
+    assert fit_setup(kept, text).arguments == ("float32[9]=ones", "uint8[9]", "n", "1", "1")
+    assert fit_setup(Setup("g", arguments=("1",)), text) == propose_setup(text)
     with pytest.raises(NotRunnable, match="no kernel here yet"):
-        proposed("int main() {}")
+        propose_setup("int main() {}")
 
 
 @pytest.mark.parametrize(

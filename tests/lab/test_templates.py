@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.lab.checking import check_own
-from engine.lab.setups import proposed, setup_of
+from engine.lab.setups import propose_setup, setup_of
 from engine.lab.templates import TEMPLATES
 
 
@@ -18,5 +18,5 @@ def test_a_template_is_right_at_every_n(name: str) -> None:
         found = check_own(template.setup, n, template.text, template.file_name)
         assert found.measurement.status == "ok" and found.marks == (), found
         assert found.measurement.check is not None and found.measurement.counters
-    launched = proposed(template.text)
+    launched = propose_setup(template.text)
     assert len(launched.arguments) == len(template.setup.arguments) and launched.kernel == template.setup.kernel

@@ -7,10 +7,9 @@ import pytest
 
 import engine
 from engine.catalogue import default_choice
-from engine.choices import settle
-from engine.lab.checking import check_own, check_rung
+from engine.lab.checking import check_own, check_rung, try_on_emulator
 from engine.lab.setups import setup_of
-from engine.lab.trial import tried
+from engine.plan import settle
 from engine.records import NotRunnable, Settled
 
 HEAD = "__global__ void k(int *a, int n) {\n  int i = threadIdx.x;\n  "
@@ -28,11 +27,11 @@ HEAD = "__global__ void k(int *a, int n) {\n  int i = threadIdx.x;\n  "
 def test_what_does_not_end_well_stays_away_from_a_shared_gpu(body: str, words: str) -> None:
     kernel = engine.kernel(f"{HEAD}{body}\n}}\n")
     with pytest.raises(NotRunnable, match=words.replace("k.cu", "kernel.cu")):
-        tried(kernel, 1, 32, (np.zeros(32, "i4"), 32), seconds=5)
+        try_on_emulator(kernel, 1, 32, (np.zeros(32, "i4"), 32), seconds=5)
 
 
 def test_what_ends_well_is_handed_back() -> None:
-    run = tried(engine.kernel(HEAD + "a[i] = n; }"), 1, 32, (np.zeros(32, "i4"), 7))
+    run = try_on_emulator(engine.kernel(HEAD + "a[i] = n; }"), 1, 32, (np.zeros(32, "i4"), 7))
     assert run.ok and (run.arrays["a"] == 7).all()
 
 

@@ -7,13 +7,13 @@ from functools import cache
 import pytest
 
 from engine.backends.cpu import host_step
+from engine.backends.measure import failed
 from engine.catalogue import KERNELS, LADDERS, default_choice
-from engine.counters import ON_LINES
 from engine.figures.banks import MOST_FRAMES, bank_figure, moments, shown_moments
 from engine.lectures import changes
-from engine.measuring.measure import failed
 from engine.plan import plan
 from engine.records import Choice, Counts, NotRunnable
+from engine.records.counters import ON_LINES
 from tests.cases import case
 from tests.made import measure
 from tests.made import trace as trace_of

@@ -8,12 +8,12 @@ from types import SimpleNamespace
 
 import pytest
 
+from engine.backends import measure as measuring
 from engine.catalogue import KERNELS, LADDERS, ladders
 from engine.figures.paper import block_panels, speedup_lines
 from engine.history import history
 from engine.lectures import conditions, paper
 from engine.lectures.paper import Numbers
-from engine.measuring import measure as measuring
 from engine.records import Choice
 from tests.made import measure, measured, recorded_kernels
 

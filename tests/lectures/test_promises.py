@@ -8,9 +8,9 @@ from itertools import pairwise
 import pytest
 
 from engine.catalogue import KERNELS, LADDERS, TOPICS, Ladder, Rung
-from engine.choices import settle
 from engine.history.history import recorded_for
 from engine.lectures.promises import kept, unkept
+from engine.plan import settle
 from engine.records import Choice, Measurement
 from tests.made import measured
 

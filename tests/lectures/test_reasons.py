@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from engine.catalogue import default_choice
-from engine.choices import settle
 from engine.lectures.reasons import point, reasons, roofline_lines, sentences
+from engine.plan import settle
 from engine.records import NotRunnable, Settled
 from tests.made import measured
 

@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.catalogue import KERNELS, LADDERS
-from engine.history.live import LASTING
+from engine.history.history import LASTING
 from engine.store import database, measurements
 from tests.browser.conftest import free_port, running
 from tests.home import places

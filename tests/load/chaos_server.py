@@ -16,9 +16,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from engine.choices import settle
+from engine.backends.measure import DEADLINES_S
 from engine.history import history
-from engine.measuring.measure import DEADLINES_S
+from engine.plan import settle
 from engine.records import Choice, NotRunnable
 from engine.service import service
 from engine.store import database

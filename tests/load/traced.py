@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.measuring import measure as measuring
+from engine.backends import measure as measuring
 from engine.records import Measurement, Settled
 from tests.service.misbehaving import mark
 

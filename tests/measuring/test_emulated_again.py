@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from engine.backends.measure import measure
 from engine.catalogue import LADDERS, Ladder, Rung
-from engine.measuring.measure import measure
 from engine.records import Measurement
 from engine.service.warm_up import run_of
 from tests.cases import case

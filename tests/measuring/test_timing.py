@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from engine.backends.gpu import probes, timing
+from engine.backends.timing import gpu, probes
 from engine.records import Timing
 
 
@@ -36,13 +36,13 @@ def sampled(monkeypatch):
                     order.append(work.name)
             return new
 
-        monkeypatch.setattr(timing, "_event_batch", batch)
-        monkeypatch.setattr(timing, "_host_us", lambda work: 5.0)
-        monkeypatch.setattr(timing, "_flush_us", lambda cache: 30.0)
-        monkeypatch.setattr(timing, "stream", FakeStream)
+        monkeypatch.setattr(gpu, "_event_batch", batch)
+        monkeypatch.setattr(gpu, "_host_us", lambda work: 5.0)
+        monkeypatch.setattr(gpu, "_flush_us", lambda cache: 30.0)
+        monkeypatch.setattr(gpu, "stream", FakeStream)
         monkeypatch.setattr(probes, "flush", lambda cache: lambda: None)
-        works = [timing.Work(name, lambda: None) for name in times]
-        samples, notes = timing._sampled(works, "cold-clean", budget_ms, max_samples, FakeClock(), lambda *_: None)
+        works = [gpu.Work(name, lambda: None) for name in times]
+        samples, notes = gpu._sampled(works, "cold-clean", budget_ms, max_samples, FakeClock(), lambda *_: None)
         return samples, notes, order
 
     return call
@@ -73,9 +73,9 @@ def test_plan_and_peers_take_turns(sampled):
     ("host_us", "flush_us", "expected"), [(5, 30, 0), (19, 30, 0), (30, 30, 20_000), (5, 0, 15_000)]
 )
 def test_the_gpu_is_held_where_the_flush_is_shorter_than_the_host(host_us, flush_us, expected):
-    delay = timing._delay_ns(host_us, flush_us)
+    delay = gpu._delay_ns(host_us, flush_us)
     assert delay == expected
-    assert delay == 0 or delay / 1e3 + flush_us >= timing.HOST_MARGIN * host_us
+    assert delay == 0 or delay / 1e3 + flush_us >= gpu.HOST_MARGIN * host_us
 
 
 @pytest.mark.parametrize(
@@ -90,6 +90,6 @@ def test_the_gpu_is_held_where_the_flush_is_shorter_than_the_host(host_us, flush
     ],
 )
 def test_badges(monkeypatch, times, clock, others, badges):
-    monkeypatch.setattr(timing, "foreign_processes", lambda: others)
+    monkeypatch.setattr(gpu, "foreign_processes", lambda: others)
     made = Timing(tuple(times), times[0], times[0], times[0])
-    assert timing._badges(made, {"sm_clock_mhz": clock, "sm_clock_max_mhz": 1980}) == badges
+    assert gpu._badges(made, {"sm_clock_mhz": clock, "sm_clock_max_mhz": 1980}) == badges

@@ -16,11 +16,10 @@ from engine.backends.emulator.watching import results
 from engine.backends.emulator.watching.observer import hooks_of
 from engine.backends.emulator.watching.passes import BANKS, WORD
 from engine.catalogue import KERNELS, LADDERS, default_choice
-from engine.choices import settle
 from engine.picture import picture as pictures
-from engine.picture.frames import active_threads
+from engine.picture.frames import active_threads, run_lengths
 from engine.picture.picture import Picture, packed, picture
-from engine.picture.runs import in_runs
+from engine.plan import settle
 from engine.records import Choice, NotRunnable
 from tests.cases import case
 from tests.made import measure
@@ -52,12 +51,12 @@ def out_of_runs(runs: Sequence[int]) -> list[int]:
 
 @given(st.lists(st.integers(-1, 40)))
 def test_runs_say_the_same_numbers(numbers):
-    assert out_of_runs(in_runs(numbers)) == numbers
+    assert out_of_runs(run_lengths(numbers)) == numbers
 
 
 def test_evenly_spaced_places_take_three_numbers():
-    assert in_runs(range(0, 4096, 8)) == (512, 0, 8)
-    assert in_runs([0, 0, 0, 4, 4, 4]) == (3, 0, 0, 3, 4, 0)
+    assert run_lengths(range(0, 4096, 8)) == (512, 0, 8)
+    assert run_lengths([0, 0, 0, 4, 4, 4]) == (3, 0, 0, 3, 4, 0)
 
 
 class Replay:

@@ -8,13 +8,11 @@ from types import SimpleNamespace
 import pytest
 
 from engine.catalogue import KERNELS, LADDERS, TOPICS
-from engine.choices import key, settle
+from engine.commands import record as recorder
+from engine.commands.record import ELEMENT_SIZES, Item, contents, record
 from engine.history import history, recordings
 from engine.history.recordings import Recording, entries, read, still_holds, this_session, write
-from engine.plan import plan
-from engine.recording import recorder
-from engine.recording.contents import ELEMENT_SIZES, Item, contents
-from engine.recording.recorder import record
+from engine.plan import key, plan, settle
 from engine.records import CACHE_STATES, Choice, Measurement, NotRunnable, RunFailed
 
 DEVICE = {"kind": "gpu", "name": "A GPU", "peak_bandwidth_gb_s": 1000.0, "peak_gflop_s": 5000.0}

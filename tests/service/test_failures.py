@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.host import devices
+from engine.machine import devices
 from engine.records import NotRunnable, RunFailed
 from engine.service import service
 from engine.service.failures import JobFailed, JobTimeout, WorkerDied

@@ -8,8 +8,8 @@ from pathlib import Path
 import dask
 import pytest
 
-from engine.choices import settle
-from engine.host.devices import gpus, own_gpus
+from engine.machine.devices import gpus, own_gpus
+from engine.plan import settle
 from engine.records import Choice
 from engine.service import service
 from engine.service.failures import JobTimeout

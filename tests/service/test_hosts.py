@@ -150,7 +150,7 @@ def test_hosts_in_words() -> None:
 
 
 WITHOUT = (
-    "import sys; sys.modules['distributed'] = None; from engine.__main__ import main; sys.exit(main(sys.argv[1:]))"
+    "import sys; sys.modules['distributed'] = None; from engine.commands import main; sys.exit(main(sys.argv[1:]))"
 )
 
 

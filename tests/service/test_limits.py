@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.choices import settle
+from engine.plan import settle
 from engine.records import Choice
 from engine.service import service
 from engine.service.failures import Rejected
@@ -14,7 +14,7 @@ from engine.service.limits import Allowances, Limits
 from engine.service.queue import JobQueue
 
 LIMITS = Limits("a student", runs=3, worker_s=30, n=1000, memory=1 << 30)
-JOB = Job("engine.words:size_text", (64,))
+JOB = Job("engine.records.words:size_text", (64,))
 
 
 class Clock:
@@ -124,7 +124,7 @@ def test_the_queue_asks_before_it_begins_a_run_and_not_for_one_that_is_shared() 
     asked: list[str] = []
     queue = JobQueue(service.slots_for((), emulators=1), admit=lambda session, _: asked.append(session))
     try:
-        job = Job("engine.words:size_text", (64,), key="the same")
+        job = Job("engine.records.words:size_text", (64,), key="the same")
         queue.submit(job, "first")
         queue.submit(job, "second")
         assert asked == ["first"]

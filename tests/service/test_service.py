@@ -9,8 +9,8 @@ from math import inf
 
 import pytest
 
-from engine.choices import settle
-from engine.host.devices import HostGpu
+from engine.machine.devices import HostGpu
+from engine.plan import settle
 from engine.records import Choice, Measurement, NotRunnable
 from engine.service import service, slots
 from engine.service.handle import Handle

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from engine.__main__ import main
+from engine.backends.measure import failed
 from engine.catalogue import LADDERS
+from engine.commands import main
 from engine.history import history
-from engine.measuring.measure import failed
 from engine.records import RunFailed
 from engine.service import service
 from engine.service.warm_up import readiness, run_of, timed_of
@@ -35,7 +35,7 @@ def test_a_run_that_failed_is_shown_as_it_was_recorded_and_says_why() -> None:
         history.remember(choice, failed(choice, RunFailed("crashed", "The GPU is gone.")))
         ready = readiness(HARRIS)[2]
         assert ready.state == "recorded" and ready.sentence.startswith("The GPU is gone. The time is shown as it was")
-        assert history.known(timed_of(HARRIS, rung)).timed is not None, "the lecture goes on"
+        assert history.look_up(timed_of(HARRIS, rung)).timed is not None, "the lecture goes on"
     finally:
         if before is not None:
             history.remember(choice, before)

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import pytest
 
+from engine.backends.measure import failed, measure
 from engine.catalogue import LADDERS, default_choice, kernel_named
-from engine.choices import settle
 from engine.history import history
 from engine.lab.checking import check_own
-from engine.measuring.measure import failed, measure
+from engine.plan import settle
 from engine.records import Choice, CompileError, Measurement, NotRunnable, RunFailed
 from engine.sheets.folder import load, names, recorded
 from engine.sheets.judging import Run, Submission, passed, verdicts

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.__main__ import main
 from engine.catalogue import KERNELS
+from engine.commands import main
 from engine.compile.limits import SOURCE_BYTES
 from engine.sheets.folder import load
 from engine.sheets.submissions import answers_in, handed_in, with_answers

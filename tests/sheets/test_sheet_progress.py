@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from engine.__main__ import main
+from engine.commands import main
 from engine.sheets import progress
 from engine.sheets.folder import load
 from engine.sheets.sheet import Verdict

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.store import database, drafts, lectures, measurements, progress, schema
+from engine.store import database, drafts, measurements, presentation, progress
 
 ROOT = Path(__file__).parents[2]
 NOBODY = 65534
@@ -21,7 +21,7 @@ def file() -> Path:
 
 def in_another_process(code: str, count: int = 1) -> list[str]:
     """What `count` processes at once print, which have this one's file."""
-    before = "from engine.store import database, drafts, lectures, measurements, progress\n"
+    before = "from engine.store import database, drafts, measurements, presentation, progress\n"
     command = [sys.executable, "-S", "-c", before + code]
     started = [
         subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -34,7 +34,7 @@ def in_another_process(code: str, count: int = 1) -> list[str]:
 
 def test_a_look_makes_no_file() -> None:
     assert drafts.load("ada", "tile.cu") is None and progress.load("ada", "sums") == {}
-    assert lectures.load("monday") is None and measurements.last_id() == 0 and measurements.count() == 0
+    assert presentation.load("monday") is None and measurements.last_id() == 0 and measurements.count() == 0
     assert not file().parent.exists()
 
 
@@ -43,13 +43,13 @@ def test_a_restart_finds_the_last_of_everything() -> None:
     drafts.save("ada", "tile.cu", "second\n// \N{GREEK SMALL LETTER MU}s")
     progress.save("ada", "sums", "1", "hint 1")
     progress.save("ada", "sums", "1", "right")
-    lectures.save("monday", {"ladder": "harris", "rung": 3})
+    presentation.save("monday", {"ladder": "harris", "rung": 3})
     measurements.add("k", "first")
     measurements.add("k", "second")
     database.close()
     assert drafts.load("ada", "tile.cu") == "second\n// \N{GREEK SMALL LETTER MU}s"
     assert progress.load("ada", "sums") == {"1": "right"}
-    assert lectures.load("monday") == {"ladder": "harris", "rung": 3}
+    assert presentation.load("monday") == {"ladder": "harris", "rung": 3}
     assert measurements.last_of("k") == ("second", None) and measurements.count() == 2
     assert database.trouble() is None
 
@@ -78,7 +78,7 @@ def test_all_drafts_together_have_a_bound_and_what_nobody_works_at_makes_room(mo
 def test_drafts_of_an_earlier_version_have_their_size(monkeypatch: pytest.MonkeyPatch) -> None:
     file().parent.mkdir(parents=True)
     before = sqlite3.connect(file())
-    for statements in schema.MIGRATIONS[:2]:
+    for statements in database.MIGRATIONS[:2]:
         for statement in statements:
             before.execute(statement)
     before.execute("INSERT INTO drafts VALUES ('ada', 'tile.cu', 'µs', '2026-11-01T10:00:00+00:00')")
@@ -116,7 +116,7 @@ def test_a_file_of_an_earlier_version_gets_what_it_lacks(monkeypatch: pytest.Mon
     drafts.save("ada", "tile.cu", "kept")
     database.close()
     added = ("CREATE TABLE more (id INTEGER)", "INSERT INTO more VALUES (7)")
-    monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, added))
+    monkeypatch.setattr(database, "MIGRATIONS", (*database.MIGRATIONS, added))
     assert database.read("SELECT id FROM more") == [(7,)] and drafts.load("ada", "tile.cu") == "kept"
     database.close()
     assert database.read("SELECT count(*) FROM more") == [(1,)]
@@ -124,7 +124,7 @@ def test_a_file_of_an_earlier_version_gets_what_it_lacks(monkeypatch: pytest.Mon
 
 def test_measurements_of_the_first_version_are_there_without_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as then:
-        then.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:1])
+        then.setattr(database, "MIGRATIONS", database.MIGRATIONS[:1])
         insert = "INSERT INTO measurements (key, utc, record) VALUES ('k', '', 'kept')"
         database.write(lambda connection: connection.execute(insert))
         database.close()
@@ -137,7 +137,7 @@ def test_a_file_of_a_later_version_is_left_alone() -> None:
     drafts.save("ada", "tile.cu", "theirs")
     database.close()
     with sqlite3.connect(file()) as connection:
-        connection.execute(f"PRAGMA user_version = {len(schema.MIGRATIONS) + 1}")
+        connection.execute(f"PRAGMA user_version = {len(database.MIGRATIONS) + 1}")
     connection.close()
     drafts.save("ada", "tile.cu", "mine")
     assert drafts.load("ada", "tile.cu") == "mine" and "later version" in str(database.trouble())
@@ -220,9 +220,9 @@ def test_a_transaction_that_fails_changes_nothing() -> None:
 
     with pytest.raises(ValueError):
         database.write(half)
-    assert lectures.load("monday") is None
-    lectures.save("monday", {})
-    assert lectures.load("monday") == {}
+    assert presentation.load("monday") is None
+    presentation.save("monday", {})
+    assert presentation.load("monday") == {}
 
 
 def test_prune_by_count_and_by_age_makes_the_file_smaller() -> None:

@@ -1,4 +1,4 @@
-// Transposes, matrix products and what is done to matrices.
+// Transposes, matrix products and other operations on matrices.
 
 extern "C" __global__ void transpose_naive(const float *in, float *out, int n) {
     int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 32 + threadIdx.y;
@@ -86,7 +86,7 @@ extern "C" __global__ void matmul_unroll_4(const float *a, const float *b, float
     c[row * n + col] = sum;
 }
 
-// Any size: what lies outside is zero.
+// Any size: elements outside are zero.
 extern "C" __global__ void matmul_ragged(const float *a, const float *b, float *c, int m, int n, int k) {
     __shared__ float as[16][16], bs[16][16];
     int row = blockIdx.y * 16 + threadIdx.y, col = blockIdx.x * 16 + threadIdx.x;

@@ -65,7 +65,7 @@ extern "C" __global__ void banks_64(const double *in, double *out, int stride) {
     out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
 }
 
-// Everybody reads eight neighbours that nobody else needs.
+// Every thread reads eight neighbours that no other thread needs.
 extern "C" __global__ void own_strip(const float *in, float *out) {
     __shared__ float s[128 * 8];
     for (int k = 0; k < 8; k++) s[k * 128 + threadIdx.x] = in[(blockIdx.x * 8 + k) * 128 + threadIdx.x];

@@ -25,7 +25,7 @@ extern "C" __global__ void nbody(const float4 *positions, float4 *acceleration, 
     acceleration[i] = make_float4(a.x, a.y, a.z, 0);
 }
 
-// The same with three arrays, so that nobody loads 16 bytes.
+// The same with three arrays, so that no thread loads 16 bytes at once.
 extern "C" __global__ void nbody_soa(const float *x, const float *y, const float *z, float *fx, float *fy, int n) {
     __shared__ float sx[64], sy[64], sz[64];
     int i = blockIdx.x * 64 + threadIdx.x;

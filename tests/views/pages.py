@@ -5,8 +5,11 @@ Runs go to a real worker on the emulator.
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 
+from plotly import graph_objects
 from streamlit.testing.v1 import AppTest
 
 PATIENCE_S = 200  # a busy machine's run of a page
@@ -25,6 +28,8 @@ def opened(page: str = "", **address: str) -> AppTest:
         app.query_params[name] = value
     app.run()
     assert not app.exception, [entry.value for entry in app.exception]
+    for figure in figures_of(app):
+        graph_objects.Figure(json.loads(figure))  # ValueError for what Plotly would ignore in a browser
     return app
 
 
@@ -34,8 +39,10 @@ def html_of(app: AppTest) -> str:
 
 
 def figures_of(app: AppTest) -> list[str]:
-    """The figures' JSON."""
-    return [entry.proto.spec for entry in app.get("plotly_chart")]
+    """The JSON of each chart on the page; of a chart that was drawn several times, of the last drawing."""
+    charts = [entry.proto for entry in app.get("bidi_component") if entry.proto.component_name == "kernel_ladder_chart"]
+    last = {re.split("-| ", chart.id, maxsplit=3)[2]: json.loads(chart.json)["figure"] for chart in charts}
+    return list(last.values())
 
 
 def asked(app: AppTest) -> dict[str, str]:

@@ -11,10 +11,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.catalogue import KERNELS, LADDERS
-from engine.counters import COUNTERS
 from engine.history import profiles
 from engine.history.profiles import Hardware
 from engine.records import Settled
+from engine.records.counters import COUNTERS
 from engine.service.handle import Handle
 from tests.cases import case
 from tests.views.pages import asked, figures_of, html_of, opened
@@ -130,16 +130,21 @@ def test_the_banks_are_a_figure_with_a_step_for_every_access() -> None:
     assert len(set(shown[0]["marker"]["color"])) == 4
 
 
+def lanes_in(runs: dict[str, list[float]]) -> float:
+    """How many lanes a picture of lanes has: its bars are runs of them."""
+    return max(first + lanes for first, lanes in zip(runs["base"], runs["y"], strict=True)) + 0.5
+
+
 def test_the_lanes_are_a_figure_coloured_by_line_as_in_the_source() -> None:
     app = looked(rung="reduce_interleaved", look="lanes")
     figure = json.loads(figures_of(app)[0])
-    heat, split = figure["data"]
-    assert len(heat["z"]) == 128 and {0} < set(heat["z"][1])  # of all warps, where none is chosen
+    runs, split = figure["data"]
+    assert lanes_in(runs) == 128  # of all warps, if none is chosen
     assert len(split["x"]) == 8  # seven steps of the tree, and the thread that writes
     assert "of 32" in html_of(app) and 'class="number"><i style' in html_of(app)
     assert "▼</b> A branch splits a warp" in html_of(app)
     app.selectbox(key="warp").select("1").run()
-    assert len(json.loads(figures_of(app)[0])["data"][0]["z"]) == 32
+    assert lanes_in(json.loads(figures_of(app)[0])["data"][0]) == 32
     assert asked(app)["warp"] == "1"
 
 
@@ -247,15 +252,17 @@ def test_a_rung_of_the_cpu_has_no_block() -> None:
 
 def test_the_gpus_own_counts_stand_beside(monkeypatch: pytest.MonkeyPatch) -> None:
     counted = Hardware("NVIDIA H200", "2026-11-21", 4096, 128, {"branches": 17, "bank_conflicts": 1485})
-    monkeypatch.setattr(profiles, "recorded", lambda choice: counted)
+    monkeypatch.setattr(profiles, "hardware_counters", lambda choice: counted)
     html = html_of(looked(rung="reduce_strided"))
     assert "NVIDIA H200, recorded 2026-11-21" in html
     assert "<small>SASS</small> 17" in html and html.count("1,485") >= 2
 
 
 def test_another_recorded_size_is_one_click_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(profiles, "recorded", lambda choice: None)
-    monkeypatch.setattr(profiles, "recorded_sizes", lambda choice: [Hardware("NVIDIA H200", "2026", 2000, 64, {})])
+    monkeypatch.setattr(profiles, "hardware_counters", lambda choice: None)
+    monkeypatch.setattr(
+        profiles, "hardware_counters_by_size", lambda choice: [Hardware("NVIDIA H200", "2026", 2000, 64, {})]
+    )
     app = looked(rung="reduce_strided")
     app.button(key="recorded 64").click().run()
     assert asked(app)["n"] == "2000" and asked(app)["block"] == "64"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.catalogue import LADDERS
-from engine.doctor import doctor
+from engine.commands.doctor import doctor
 from tests.views.pages import html_of, opened
 
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from engine.catalogue import KERNELS
-from engine.choices import settle
 from engine.history import history
+from engine.plan import settle
 from engine.records import Choice
 from tests.history.test_history import measured
 from tests.views.pages import asked, html_of, opened

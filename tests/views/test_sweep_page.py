@@ -9,13 +9,13 @@ from dataclasses import replace
 import pytest
 
 from engine.catalogue import KERNELS, TOPICS
-from engine.choices import settle
-from engine.counters import IN_PLOTS
 from engine.history import history
 from engine.history.history import Known
-from engine.host import devices
+from engine.history.tables import frame_csv, sweep_rows
+from engine.machine import devices
+from engine.plan import settle
 from engine.records import Choice
-from engine.tables import frame_csv, sweep_rows
+from engine.records.counters import IN_PLOTS
 from tests.cases import case
 from tests.history.test_history import measured
 from tests.views.pages import asked, figures_of, html_of, opened
@@ -36,14 +36,14 @@ def test_every_topic_can_be_swept(topic: str, over: str) -> None:
 
 
 def test_a_gpu_model_can_be_chosen_where_there_are_several() -> None:
-    devices.tell(tuple(devices.HostGpu(f"NVIDIA {name}", f"GPU-{name}", "580.1") for name in ("H200", "T4")))
+    devices.set_gpus(tuple(devices.HostGpu(f"NVIDIA {name}", f"GPU-{name}", "580.1") for name in ("H200", "T4")))
     try:
         app = opened("sweep", topic="reduction", device="gpu:NVIDIA T4")
         menu = app.selectbox(key="device")
         assert menu.options[-2:] == ["NVIDIA H200", "NVIDIA T4"] and menu.value == "gpu:NVIDIA T4"
         assert not app.error and not app.exception and asked(app)["device"] == "gpu:NVIDIA T4"
     finally:
-        devices.tell(None)
+        devices.set_gpus(None)
 
 
 def test_what_a_topic_can_be_swept_over() -> None:
@@ -158,7 +158,7 @@ def test_bad_n_is_one_sentence() -> None:
 
 
 def test_the_file_holds_every_cell() -> None:
-    from engine.tables import csv_of
+    from engine.history.tables import csv_of
 
     choice = settle(Choice("reduce_sequential", 4096, 64, device="emulator"))
     rows = list(csv.DictReader(io.StringIO(csv_of([measured(choice), measured(replace(choice, block_size=128))]))))

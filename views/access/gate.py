@@ -7,18 +7,18 @@ from __future__ import annotations
 import asyncio
 from urllib.parse import quote, unquote, urlsplit
 
+import streamlit as st
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from streamlit import config
 
 from views.access import policy, sign_in
 from views.access.policy import ROLES, Policy, Role, is_loopback
+from views.server.streamlit_internals import HEALTH, METRICS, PATHS
 
-ALIVE = ("/healthz", "/_stcore/health")  # says whether the server is alive, and nothing else
-SERVICE = ("/metrics", "/readyz", "/_stcore/metrics")
+ALIVE = ("/healthz", HEALTH)  # tell that the server lives, and nothing else
+SERVICE = ("/metrics", "/readyz", METRICS)
 SIGN_OUT = "/sign-out"
-PARTS = ("/static/", "/media/", "/component/", "/_stcore/")  # the files of a page
 _SAFE = ("GET", "HEAD", "OPTIONS")
 _FORWARDED = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip")
 
@@ -68,7 +68,7 @@ async def _answer(asked: HTTPConnection, receive: Receive, asks: Policy) -> Resp
         return sign_in.sign_out(asks, token, asked.url.scheme == "https") if leaves else None
     if method == "POST" and asked.headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
         return await sign_in.receive_form(Request(asked.scope, receive), asks)
-    if method not in _SAFE or path.startswith(PARTS):
+    if method not in _SAFE or path.startswith(PATHS):
         return _refused("Sign in first: open the dashboard's own address.", 401)
     return sign_in.page(401)
 
@@ -107,7 +107,7 @@ def _of_this_site(asked: HTTPConnection) -> bool:
 
 def path_of(asked: HTTPConnection) -> str:
     """Return the path below the dashboard's own base path."""
-    base = str(config.get_option("server.baseUrlPath") or "").strip("/")
+    base = str(st.get_option("server.baseUrlPath") or "").strip("/")
     path = str(asked.scope["path"])
     return path.removeprefix(f"/{base}") or "/" if base and f"{path}/".startswith(f"/{base}/") else path
 
@@ -135,7 +135,7 @@ class ReturnAddress:
             return
         asked = HTTPConnection(scope)
         here = f"{asked.url.path}?{asked.url.query}" if asked.url.query else asked.url.path
-        no_page = path_of(asked).startswith((*PARTS, "/auth/", "/oauth2callback"))
+        no_page = path_of(asked).startswith((*PATHS, "/auth/", "/oauth2callback"))
         if no_page or "text/html" not in asked.headers.get("accept", ""):
             await self.app(scope, receive, send)
         elif _SIGNED_IN not in asked.cookies:

@@ -1,11 +1,40 @@
-"""What every answer carries for the browser's protection, and what every cookie does."""
+"""The headers that protect the browser, as OWASP's ASVS asks: the Content-Security-Policy of each kind of answer, the
+attributes of every cookie, and the rest."""
 
 from __future__ import annotations
 
+import base64
+import re
+from functools import lru_cache
+from hashlib import sha256
+
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from views.access.content_policy import NO_PAGE
-
+# For all that is no page, as scripts and fonts: browsers apply it only if such an address is opened itself.
+NO_PAGE = "default-src 'none'; frame-ancestors 'self'"
+# Streamlit sets styles from its scripts, loads components from addresses that it makes in the browser, and its protocol
+# counts in WebAssembly.
+_PAGE = (
+    "default-src 'self'",
+    "script-src 'self' blob: 'wasm-unsafe-eval' {scripts}",
+    "style-src 'self' 'unsafe-inline'",
+    "img-src 'self' data: blob:",
+    "font-src 'self' data:",
+    "media-src 'self' data: blob:",
+    "worker-src 'self' blob:",
+    "object-src 'none'",
+    "base-uri 'self'",
+    "form-action 'self'",
+    "frame-ancestors 'self'",
+)
+_ALONE = (
+    "default-src 'none'",
+    "script-src {scripts}",
+    "style-src {styles}",
+    "base-uri 'none'",
+    "form-action 'self'",
+    "frame-ancestors 'none'",
+)
 POLICY = b"content-security-policy"
 _ALWAYS = (
     (b"x-content-type-options", b"nosniff"),
@@ -46,3 +75,20 @@ def _cookie(value: bytes, encrypted: bool) -> bytes:
     if encrypted and b"secure" not in attributes:
         value += b"; Secure"
     return value if b"samesite" in attributes else value + b"; SameSite=Lax"
+
+
+@lru_cache(maxsize=8)
+def page_policy(page: bytes) -> str:
+    """Return the Content-Security-Policy of Streamlit's page: its own scripts may run, and this server's."""
+    return "; ".join(_PAGE).format(scripts=_hashes(page, b"script"))
+
+
+@lru_cache(maxsize=8)
+def plain_page_policy(page: bytes) -> str:
+    """Return the Content-Security-Policy of a page of our own, which loads nothing."""
+    return "; ".join(_ALONE).format(scripts=_hashes(page, b"script"), styles=_hashes(page, b"style"))
+
+
+def _hashes(page: bytes, element: bytes) -> str:
+    found = re.findall(rb"<%b>(.*?)</%b>" % (element, element), page, flags=re.DOTALL)
+    return " ".join(f"'sha256-{base64.b64encode(sha256(text).digest()).decode()}'" for text in found) or "'none'"

@@ -20,8 +20,6 @@ from typing import Literal
 
 import streamlit as st
 from starlette.responses import Response
-from streamlit import config
-from streamlit.errors import StreamlitSecretNotFoundError
 
 from engine.records import NotRunnable
 from engine.service.limits import Limits
@@ -204,7 +202,7 @@ def current() -> Policy:
     global _current
     with _lock:
         if _current is None:
-            _current = decide_policy(config.get_option("server.address"), os.environ, _has_accounts())
+            _current = decide_policy(st.get_option("server.address"), os.environ, _has_accounts())
         return _current
 
 
@@ -269,7 +267,7 @@ def _secret() -> bytes:
 def _has_accounts() -> bool:
     try:
         return "auth" in st.secrets
-    except StreamlitSecretNotFoundError:
+    except FileNotFoundError:
         return False
 
 

@@ -19,7 +19,7 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from views.access import policy
-from views.access.content_policy import of_plain_page
+from views.access.headers import plain_page_policy
 from views.access.policy import Policy, Token
 
 MOST_GUESSES, WITHIN_S = 100, 3600.0  # ASVS 2.2.1: a hundred failed attempts an hour
@@ -69,7 +69,7 @@ _guesses = Guesses()
 def page(status: int, told: str = "") -> Response:
     """Return the form. `told`: why it is shown again."""
     body = _PAGE.replace("<!-- told -->", f'<p role="alert">{escape(told)}</p>' if told else "", 1)
-    headers = {"cache-control": "no-store", "content-security-policy": of_plain_page(body.encode())}
+    headers = {"cache-control": "no-store", "content-security-policy": plain_page_policy(body.encode())}
     return HTMLResponse(body, status, headers)
 
 

@@ -11,8 +11,7 @@ from typing import Any
 
 import streamlit as st
 
-from views.server.assets import library
-from views.server.javascript import joined
+from views.server.components import joined, library
 
 _HERE = Path(__file__).parent
 # Each module after those that it imports; the last one is the component.

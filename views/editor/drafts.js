@@ -1,4 +1,4 @@
-// Drafts in the browser's own store: what was typed survives a reload, a lost connection and a new server.
+// Drafts in the browser's own store: typed text survives a reload, a lost connection and a new server.
 
 const PREFIX = 'kernel-ladder draft ', MOST = 40;
 
@@ -6,7 +6,7 @@ export function stored(id) {
   try { return JSON.parse(localStorage.getItem(PREFIX + id)); } catch { return null; }
 }
 
-// Keep parts of a draft: its text, its file's name, its tries. False where the browser keeps nothing.
+// Keep parts of a draft: its text, its file's name, its tries. False if the browser stores nothing.
 export function keep(id, parts) {
   const kept = JSON.stringify({ ...stored(id), ...parts });
   try { localStorage.setItem(PREFIX + id, kept); return true; } catch { forgetOldest(MOST / 2); }

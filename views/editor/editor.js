@@ -1,4 +1,4 @@
-// The component: a source that is edited, checked and kept. The browser owns the text; the server is told of it.
+// The component: a source that is edited, checked and stored. The browser owns the text and sends it to the server.
 
 import { forgetOldest, keep, stored } from './drafts.js';
 import { cuda } from './language.js';
@@ -26,7 +26,7 @@ class Editor {
     this.root = this.parts.editor;
     this.clocks = new AbortController();
     const kept = stored(this.draft);
-    this.own = kept?.at > data.at ? kept : null; // newer than what the server was told
+    this.own = kept?.at > data.at ? kept : null; // newer than the server's copy
     this.text = this.own?.text ?? data.text;
     this.file = this.own?.file ?? data.file;
     this.tries = data.tries;
@@ -41,10 +41,10 @@ class Editor {
   settle(data, tell, ask) {
     Object.assign(this, { tellServer: tell, ask });
     this.root.style.setProperty('--height', data.height);
-    // What the server has is newer where it was begun anew there.
+    // The server's text is newer if the draft was begun anew there.
     if (this.view && data.at > (this.at ?? this.own?.at ?? 0) && data.text !== this.text) this.replace(data.text, data.file);
     this.parts.file.textContent = this.file;
-    // A press that got lost with a connection is told once more.
+    // Send a press again that was lost with a connection.
     if (this.root.dataset.state === 'busy' && data.heard < this.asked.number && !this.again) {
       this.again = true;
       this.ask('asked', this.asked);
@@ -72,12 +72,12 @@ class Editor {
         cm.EditorView.updateListener.of((update) => this.updated(update)),
       ],
     });
-    // The text alone: CodeMirror's own scrolling into view would scroll the page as well, and hide what is above.
+    // Scroll the text only: CodeMirror's own scrolling would scroll the page as well, and hide the part above.
     this.view.requestMeasure({
       read: (view) => view.lineBlockAt(beginning(view.state.doc)).top,
       write: (top, view) => { view.scrollDOM.scrollTop = top; },
     });
-    // The server's copy of a draft holds its text alone.
+    // The server's copy of a draft holds only its text.
     if (this.own || (stored(this.draft)?.tries?.length ?? 0) > this.tries) this.tell();
     this.mark();
     this.root.dataset.ready = 'yes';
@@ -99,7 +99,7 @@ class Editor {
     if (!kept) this.say('This browser keeps nothing: download the file before you leave.', true);
   }
 
-  // The server is told when the reader pauses or goes elsewhere on the page; every message runs its script.
+  // Send the text when the reader pauses or leaves the editor: every message runs the page's script on the server.
   tell() {
     clearTimeout(this.timers?.tell);
     this.changed = false;
@@ -121,7 +121,7 @@ class Editor {
     this.ask('asked', this.asked);
   }
 
-  // What the server found stands in the page's own object, as it can come before the editor is there.
+  // The server's findings are kept in the page's own object, as they can arrive before the editor exists.
   mark() {
     const told = window.kernelLadder.marks;
     if (!told || !this.view || told.draft !== this.draft) return;
@@ -136,7 +136,7 @@ class Editor {
     }
   }
 
-  // A try's source is here; the rest of it comes from the server.
+  // The browser stores a try's source; the server sends the rest of it.
   keepTry(row, text) {
     const tries = stored(this.draft)?.tries ?? [];
     if (text === null || tries.some((one) => one.number === row.number && one.utc === row.utc)) return;
@@ -222,14 +222,14 @@ class Editor {
   }
 }
 
-// Where the code begins, below a long comment at the top.
+// The position at which the code begins, below a long comment at the top.
 function beginning(doc) {
   let number = 1;
   while (number < doc.lines && /^\s*(?:\/\/|$)/.test(doc.line(number).text)) number++;
   return number > SHORT ? doc.line(number).from : 0;
 }
 
-// As zlib has it, of the text in UTF-8.
+// CRC-32 as zlib computes it, of the text in UTF-8.
 function crc32(text) {
   let sum = -1;
   for (const byte of new TextEncoder().encode(text)) {

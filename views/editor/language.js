@@ -1,4 +1,4 @@
-// CUDA on top of C++: its words, and the colours of the page's other sources.
+// CUDA on top of C++: its keywords, and the colours of the page's other sources.
 
 const WORDS = /\b(?:__(?:global|device|host|shared|constant|managed|restrict|launch_bounds|forceinline|noinline|grid_constant)__|(?:threadIdx|blockIdx|blockDim|gridDim|warpSize)\b|(?:__(?:sync|shfl|ballot|all|any|match|activemask|popc|ffs|clz|ld|st|thread)\w*|atomic[A-Z]\w*)(?=\s*\())/g;
 const NAMES = /^(?:threadIdx|blockIdx|blockDim|gridDim|warpSize)$/;

@@ -1,4 +1,4 @@
-// What a check found, at the lines where it belongs: marks with their sentences, and counts as heat in the gutter.
+// The findings of a check at their lines: marks with sentences, and counts as heat in the gutter.
 
 const SEVERITY = { error: 'error', warning: 'warning', finding: 'error' };
 
@@ -23,7 +23,7 @@ export function gutters(cm) {
   });
   const shown = cm.gutter({ class: 'heat', markers: (view) => view.state.field(heat) });
 
-  // Show `told` at the lines of `checked`, the text that it is of; `since`: what was changed after it.
+  // Show `told`, the findings for the text `checked`, at its lines; `since`: the changes after the check.
   function show(view, told, checked, since) {
     const line = (number) => checked.line(Math.min(Math.max(1, number), checked.lines));
     const marks = told.marks.map(({ line: number, kind, message }) => {
@@ -36,7 +36,7 @@ export function gutters(cm) {
     view.dispatch(cm.setDiagnostics(view.state, marks));
   }
 
-  // What is said of the line of the cursor, for the line below the editor.
+  // The sentences for the line of the cursor, shown below the editor.
   function saidAt(view, counter) {
     const { from, to, number } = view.state.doc.lineAt(view.state.selection.main.head), said = [];
     view.state.field(heat).between(from, from, (_, __, count) => { if (count.said) said.push(`${counter}: ${count.said}`); });

@@ -1,6 +1,6 @@
 // A draft as a file, from a file, and as a link that holds it.
 
-export const LONGEST_LINK = 6000; // letters of the source in an address: what every proxy lets through
+export const LONGEST_LINK = 6000; // characters of the source in an address: every proxy accepts as many
 const LARGEST = 256 * 1024;
 
 export function download(name, text) {
@@ -11,14 +11,14 @@ export function download(name, text) {
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
-// A file's text, and a word on its encoding where it is no plain UTF-8.
+// A file's text, and the name of its encoding if it is not plain UTF-8.
 export async function read(file) {
   if (file.size > LARGEST) throw new Error(`${file.name} has ${Math.ceil(file.size / 1024)} kB: a source has at most ${LARGEST / 1024} kB.`);
   const [text, encoding] = decoded(new Uint8Array(await file.arrayBuffer()));
   return { text: text.replace(/\r\n?/g, '\n'), said: encoding ? `${file.name} was read as ${encoding}; it is UTF-8 from now on.` : '' };
 }
 
-// UTF-8, UTF-16 that says so, and what Windows' editors wrote for decades.
+// UTF-8, UTF-16 with a byte order mark, and Windows-1252.
 function decoded(bytes) {
   const [first, second, third] = bytes;
   if (first === 0xff && second === 0xfe) return [new TextDecoder('utf-16le').decode(bytes), 'UTF-16'];
@@ -29,7 +29,7 @@ function decoded(bytes) {
   } catch { return [new TextDecoder('windows-1252').decode(bytes), 'Windows-1252']; }
 }
 
-// The page's address with the source in it, compressed. Throws a sentence where it is too long.
+// The page's address with the source in it, compressed. Throws a sentence if it is too long.
 export async function linkOf(text) {
   const stream = new Blob([text]).stream().pipeThrough(new CompressionStream('deflate-raw'));
   const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
@@ -38,12 +38,12 @@ export async function linkOf(text) {
     throw new Error(`This source is too long for a link: ${source.length.toLocaleString('en')} letters where ${LONGEST_LINK.toLocaleString('en')} fit. Send the file instead.`);
   }
   const address = new URL(location.href);
-  for (const own of ['draft', 'student']) address.searchParams.delete(own); // whoever opens it gets a draft of their own
+  for (const own of ['draft', 'student']) address.searchParams.delete(own); // a reader who opens the link gets a draft of their own
   address.searchParams.set('source', source);
   return address.href;
 }
 
-// Copied, or false: browsers only let pages of https and of this computer copy by themselves.
+// Copy the text; false if the browser refuses: only pages over https and of this computer may copy by themselves.
 export async function copy(words) {
   try { await navigator.clipboard.writeText(words); return true; } catch { return false; }
 }

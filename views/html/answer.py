@@ -7,9 +7,8 @@ from datetime import UTC, datetime, timedelta
 from html import escape
 from zoneinfo import ZoneInfo
 
-from engine.catalogue import KERNELS
-from engine.plan import plan
-from engine.records import Check, HostSum, Measurement, NotRunnable, Settled
+from engine.catalogue import KERNELS, Kernel
+from engine.records import Check, Measurement
 
 SHOWN, SHOWN_IN_HALL = 16, 8
 WHOLE = 1e9  # a whole float below it, such as a count, is shown with all its digits
@@ -18,26 +17,11 @@ DIGITS = 6.5  # that fit a cell; longer numbers take cells twice as wide, half a
 _PACKED = {"filter_atomic", "filter_aggregated", "reserve_buffer"}
 
 
-def is_array(choice: Settled) -> bool:
-    """Whether the answer of a choice is an array, as far as that is known without running it."""
-    try:
-        made = plan(choice)
-    except NotRunnable:
-        return False
-    return made.result_count > 1 and not isinstance(made.steps[-1], HostSum)
-
-
-def blank_html(choice: Settled, shown: int) -> str:
-    """The strip before there is an answer: as high as what will stand there; "" where none will."""
-    try:
-        made = plan(choice)
-    except NotRunnable:
-        return ""
-    if not is_array(choice):
-        return ""
-    bar = 0.0 if _counts(choice.kernel) else None
-    cells = "".join(_cell(place, "·", None, False, bar) for place in range(min(shown, made.result_count)))
-    return _strip(f"The answer: {made.result_count:,} numbers, not run yet.", cells)
+def blank_html(kernel: Kernel, count: int, shown: int) -> str:
+    """Return the strip before there is an answer of `count` elements, as high as the one that will stand there."""
+    bar = 0.0 if _counts(kernel.name) else None
+    cells = "".join(_cell(place, "·", None, False, bar) for place in range(min(shown, count)))
+    return _strip(f"The answer: {count:,} numbers, not run yet.", cells)
 
 
 def strip_html(measurement: Measurement | None, shown: int = SHOWN) -> str:

@@ -1,15 +1,15 @@
-/* What the pages need of the browser and Streamlit does not give: the lecturer's keys, one press of Back a page, a bar
-   that fades, the source at its changed lines, and what a screen reader should hear. It stands in the page before
+/* Functions of the browser that Streamlit does not offer: the lecturer's keys, one press of Back per page, a bar
+   that fades, the source at its changed lines, and texts for a screen reader. The script is in the page before
    Streamlit's own scripts, and lives as long as the window; keyboard.py connects it with the server. */
 window.kernelLadder = (() => {
   const own = { tell: null, window: [0, 0], count: 0, pressed: [], popped: 0, path: location.pathname };
-  let given = {}; // the keys, the help, and the names that an address leaves out when plain
+  let given = {}; // the keys, the help, and the names that a plain address leaves out
   own.begin = (all) => { given = all; };
   const presenting = () => document.querySelector('.presenting') !== null;
   const app = () => document.querySelector('.stApp') ?? document.body;
 
-  // Keys. Streamlit's own shortcuts leave R to itself, and a selected menu or a radio group would eat the arrows: so
-  // the window listens before they do, and keeps out of the way of whoever types.
+  // Keys. Streamlit uses R for itself, and a selected menu or a radio group would consume the arrow keys: so
+  // the window listens before they do, and ignores keys while the reader types.
   const typing = (target) => {
     if (!target?.matches) return false;
     if (target.matches('[role=combobox]')) return target.getAttribute('aria-expanded') === 'true'; // an open menu
@@ -24,7 +24,7 @@ window.kernelLadder = (() => {
     const target = event.composedPath()[0];
     const open = document.querySelector('dialog.keys[open]');
     if (typing(target) && !open) return;
-    if (event.key === ' ' && target?.closest?.('button, a, summary, [role=radio]')) return; // it presses that
+    if (event.key === ' ' && target?.closest?.('button, a, summary, [role=radio]')) return; // the space bar presses that element
     const action = actionOf(event);
     const black = document.querySelector('.blackscreen');
     if (black && action !== 'black') black.remove();
@@ -42,7 +42,7 @@ window.kernelLadder = (() => {
       if (document.fullscreenElement) document.exitFullscreen(); else document.documentElement.requestFullscreen();
       return;
     }
-    // Two keys may be pressed before the first is answered: so all recent ones are told, with their numbers.
+    // Two keys may be pressed before the server answers the first: so all recent ones are sent, with their numbers.
     own.pressed = [...own.pressed, { name: action, number: ++own.count }].slice(-20);
     own.tell?.('pressed', own.pressed);
   }
@@ -76,8 +76,8 @@ window.kernelLadder = (() => {
     if (pressed) perform(pressed.dataset.press);
   });
 
-  // Back. Streamlit would tell the server the address that the browser went back to, but so does every click that
-  // crosses the page's own change of address: what is told here is a wish. Another page is opened by Streamlit.
+  // Back. Streamlit would send the server the address that the browser went back to, but so does every click that
+  // crosses the page's own change of address: so this message says that Back was pressed. Streamlit opens other pages.
   window.addEventListener('popstate', (event) => {
     const stays = own.path === location.pathname;
     own.path = location.pathname;
@@ -85,8 +85,8 @@ window.kernelLadder = (() => {
     event.stopImmediatePropagation();
     own.tell('popped', { number: ++own.popped, search: location.search });
   }, true);
-  // A page is entered into the history twice: without its choices and with them, or its choices at the old page's path
-  // and then at its own, as the server's two messages come. The second completes the first.
+  // A page enters the history twice: without its choices and with them, or with its choices at the old page's path
+  // and then at its own path, one for each of the server's two messages. The second entry replaces the first.
   const push = history.pushState.bind(history);
   const completes = (next) => {
     if (next.pathname !== location.pathname) return location.search !== '' && next.search === location.search;
@@ -101,8 +101,8 @@ window.kernelLadder = (() => {
     return completes(next) ? history.replaceState(state, title, url) : push(state, title, url);
   };
 
-  // A page that follows the lecture goes where it is, as if Back led there; lecture.py says where, as soon as it is
-  // elsewhere than this page has seen. Once for each change.
+  // A page that follows the lecture goes to the lecture's address, as if Back led there. The server sends the address
+  // once for each change.
   const second = () => new Promise((done) => setTimeout(done, 1000));
   (async () => {
     for (let seen = null; ;) {
@@ -123,7 +123,7 @@ window.kernelLadder = (() => {
     }
   })();
 
-  // The mouse shows the bar of a slide, and it fades.
+  // A move of the mouse shows the bar of a slide; then it fades.
   let still;
   const moved = () => {
     document.body.dataset.mouse = 'moving';
@@ -135,7 +135,7 @@ window.kernelLadder = (() => {
   own.connect = (data, tell) => {
     const first = own.tell === null;
     Object.assign(own, { tell, window: data.window });
-    if (first && own.pressed.length) tell('pressed', own.pressed); // pressed while the page was being loaded
+    if (first && own.pressed.length) tell('pressed', own.pressed); // pressed while the page was loading
     own.measure();
     own.look();
     document.body.dataset.keys = 'heard';
@@ -151,7 +151,7 @@ window.kernelLadder = (() => {
     resized = setTimeout(own.measure, 250);
   });
 
-  // What comes in: a source begins at its first changed line; rungs say which one is pressed; an outcome is said.
+  // For each change of the page: scroll a source to its first changed line, mark the pressed rung, announce an outcome.
   const region = document.createElement('div');
   region.className = 'saidaloud';
   region.setAttribute('role', 'status');
@@ -168,7 +168,7 @@ window.kernelLadder = (() => {
       const chosen = String(rung.dataset.press === `rung ${at}`);
       if (rung.getAttribute('aria-pressed') !== chosen) rung.setAttribute('aria-pressed', chosen);
     }
-    // A plot of all rungs is the same on each of them: it stays as it was drawn, and what is marked in it moves.
+    // A plot of all rungs is the same on each of them: it is not drawn again, only its mark moves.
     for (const plot of document.querySelectorAll('.js-plotly-plot')) {
       if (plot.layout?.meta !== 'rungs') continue;
       plot.classList.add('ofrungs');
@@ -182,7 +182,7 @@ window.kernelLadder = (() => {
     const said = document.querySelector('.outcome .said, .insideanswer')?.textContent ?? '';
     if (region.textContent !== said) region.textContent = said;
   };
-  // A slide's source has the largest type in which all of it is seen, as far as the back row can read it.
+  // A slide's source has the largest type in which all of it fits, but never one too small for the back row.
   const sized = new ResizeObserver((slides) => {
     for (const slide of slides) fit(slide.target.querySelector('.lines'));
   });
@@ -190,7 +190,9 @@ window.kernelLadder = (() => {
     lines.style.fontSize = '';
     let size = parseFloat(getComputedStyle(lines).fontSize);
     const least = Math.max(15, 0.021 * innerHeight);
-    while (lines.scrollHeight > lines.clientHeight + 1 && size > least) {
+    const broken = () => [...lines.querySelectorAll('.line')].some((line) => line.offsetHeight > 2 * size);
+    const whole = lines.closest('.short') ? Infinity : 0.023 * innerHeight; // above it no line need be broken
+    while (size > least && (lines.scrollHeight > lines.clientHeight + 1 || (size > whole && broken()))) {
       size = Math.max(least, size - 0.5);
       lines.style.fontSize = `${size}px`;
     }
@@ -201,7 +203,7 @@ window.kernelLadder = (() => {
     if (first && lines.scrollHeight > lines.clientHeight + 4) lines.scrollTop = first.offsetTop - lines.offsetTop - lines.clientHeight / 5;
   }
 
-  // A plot of more rungs than its place holds shows the rung on the page, and can be scrolled by keys.
+  // A plot higher than its place scrolls to the rung on the page, and can be scrolled by keys.
   function bring(plot, at) {
     const pane = plot.closest('.st-key-drawing'), tick = plot.querySelector('.ytick.current');
     if (!pane || !tick || plot.shownAt === at || pane.scrollHeight <= pane.clientHeight + 4) return;

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from engine.columns import ASSEMBLED
-from engine.counters import COUNTERS, FINDINGS
 from engine.history.profiles import Hardware
+from engine.history.tables import ASSEMBLED
 from engine.lectures.changes import Change, line_values, shares
 from engine.records import Caveat, Check, Finding, Measurement
-from engine.words import STATUS_WORDS, text_of
+from engine.records.counters import COUNTERS, FINDINGS
+from engine.records.words import STATUS_WORDS, text_of
 from views.html.parts import code_in
 from views.html.source import coloured_lines, header_length
 from views.html.table import table

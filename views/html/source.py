@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from functools import lru_cache
 from html import escape
+from itertools import pairwise
 from pathlib import Path
 
 from pygments import highlight
@@ -15,8 +16,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import CppLexer
 from pygments.token import STANDARD_TYPES, Keyword, Name, Text
 
-from engine.words import many
-from views.html.folds import Room, all_shown, unfolded
+from engine.records.words import many
 
 
 @dataclass(frozen=True)
@@ -120,36 +120,41 @@ def _closed(lines: list[str]) -> list[str]:
     return closed
 
 
-MARGIN = 5  # columns, of the line numbers
+CONTEXT = 3  # lines shown on a slide before and after a change
+SMALLEST_FOLD = 3  # lines
+SLIDE_ROWS = 21  # lines that a slide holds in the smallest type that the back row can read
+MOST_OLD = 8  # old lines shown at once; more unfold
 
 
 @lru_cache(maxsize=256)
 def source_html(text: str, name: str, before: str | None = None, before_name: str | None = None,
-                room: Room | None = None,
-                what_before: str = "the rung before") -> str:  # fmt: skip
-    """The kernel's lines below its header comment as one HTML block.
+                slide: bool = False, what_before: str = "the rung before") -> str:  # fmt: skip
+    """Return the kernel's lines below its header comment as one HTML block.
 
     `before`, `before_name`: the source and kernel of the rung before; lines that are new or changed since are marked,
-    and what stood there before is shown. `room`: what is too long for it is folded, first where nothing changed.
-    `what_before`: what `before` is called.
+    and the old lines are shown. `slide`: of a long source, lines far from every change are folded. `what_before`: what
+    `before` is called.
     """
     lines = text.splitlines()
     start = header_length(lines)
     since = Difference() if before is None else difference(text, name, before, before_name or "")
-    shown = unfolded(lines, start, since.changed, since.gone, room) if room else all_shown(lines, start, since.gone)
+    old_folded = since.removed > MOST_OLD
+    shown = set(range(start + 1, len(lines) + 1))
+    if slide and before is not None and source_rows(text, since) > SLIDE_ROWS:
+        shown = _near_changes(lines, start, since)
     rows: list[str] = []
     folded: list[str] = []
     hidden: list[int] = []
     coloured = coloured_lines(text)
-    for number in range(start + 1, len(lines) + 2):  # what is gone at the end stood above the line behind the last
+    for number in range(start + 1, len(lines) + 2):  # old lines at the end stood above the line behind the last
         end = number > len(lines)
-        seen = number in shown.lines or (end and (number in shown.places or len(lines) in shown.lines))
+        seen = number in shown or end
         if seen and hidden:
-            rows.append(_hidden(hidden, since, before is not None, folded))
+            rows.append(_hidden(hidden, folded))
             folded, hidden = [], []
         there = rows if seen else folded
         if number in since.gone:
-            there.append(_gone(since.gone[number], number not in shown.places, what_before))
+            there.append(_gone(since.gone[number], old_folded, what_before))
         if end:
             break
         marks = {"changed": number in since.changed, "blank": not lines[number - 1].strip()}
@@ -160,16 +165,26 @@ def source_html(text: str, name: str, before: str | None = None, before_name: st
         )
         if not seen:
             hidden.append(number)
-    if hidden:
-        rows.append(_hidden(hidden, since, before is not None, folded))
-    # The type of a slide is as large as these rows allow.
-    widest = [lines[number - 1] for number in shown.lines] + [was for at in shown.places for was in since.gone[at]]
-    high, wide = shown.rows, max(map(len, widest), default=0) + MARGIN
     scroller = f'<div class="lines" tabindex="0" role="region" aria-label="Source">{"".join(rows)}</div>'
     legend = _legend(since, what_before) if before is not None else ""
-    return (
-        f'<div class="source" style="--rows:{high};--columns:{wide}"><div class="pane">{scroller}</div>{legend}</div>'
-    )
+    return f'<div class="source"><div class="pane">{scroller}</div>{legend}</div>'
+
+
+def source_rows(text: str, since: Difference) -> int:
+    """Return how many lines stand below the header comment, the old ones included."""
+    lines = text.splitlines()
+    return sum(map(bool, map(str.strip, lines[header_length(lines) :]))) + min(since.removed, MOST_OLD)
+
+
+def _near_changes(lines: Sequence[str], start: int, since: Difference) -> set[int]:
+    """The lines to show: those within CONTEXT of a change, the head of the kernel, and gaps too small for a fold."""
+    heads = {n + i for n, line in enumerate(lines[start:], start + 1) if "__global__" in line for i in (0, 1)}
+    near = {n + i for n in since.changed for i in range(-CONTEXT, CONTEXT + 1)}
+    near |= {n + i for n in since.gone for i in range(-CONTEXT, CONTEXT)}
+    shown = {n for n in near | heads if start < n <= len(lines)}
+    edges = [start, *sorted(shown), len(lines) + 1]
+    gaps = (range(low + 1, high) for low, high in pairwise(edges) if high - low - 1 < SMALLEST_FOLD)
+    return shown.union(*gaps)
 
 
 def _legend(since: Difference, what_before: str) -> str:
@@ -187,13 +202,8 @@ def _gone(lines: Sequence[str], folded: bool, what_before: str) -> str:
     return _fold("gone fold", f"− {many(len(lines), 'line')} of {what_before}", rows) if folded else "".join(rows)
 
 
-def _hidden(numbers: Sequence[int], since: Difference, before: bool, rows: Sequence[str]) -> str:
-    """Lines of this source that are not shown; the fold has the colour of new ones where some of them are new."""
-    new = len(since.changed.intersection(numbers))
-    if not new:
-        return _fold("fold", f"⋯ {many(len(numbers), 'line')}{' as before' if before else ''}", rows)
-    words = many(new, "more new line") if new == len(numbers) else f"{many(len(numbers), 'line')}, {new} of them new"
-    return _fold("fold new", f"⋯ {words}", rows)
+def _hidden(numbers: Sequence[int], rows: Sequence[str]) -> str:
+    return _fold("fold", f"⋯ {many(len(numbers), 'line')} as before", rows)
 
 
 def _fold(kind: str, words: str, rows: Sequence[str]) -> str:

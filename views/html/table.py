@@ -6,10 +6,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
-from engine.columns import COLUMNS
-from engine.counters import IN_TABLE
-from engine.tables import counted_text
-from engine.words import STATUS_WORDS, text_of
+from engine.history.tables import COLUMNS, counted_text
+from engine.records.counters import IN_TABLE
+from engine.records.words import STATUS_WORDS, text_of
 from views.html.parts import code_in
 
 # our column -> the lecture's figure below it in the same cell
@@ -77,8 +76,8 @@ def _row(cells: Sequence[str], tag: str, marked: bool = False) -> str:
 def ladder_html(
     ladder: Sequence[Mapping[str, Any]], metric: str, current: int, counters: bool, headings: Mapping[str, str]
 ) -> str:
-    """Return a ladder's table from the rows of `engine.tables`. `metric`: its rate column; `counters`: whether to show
-    the emulator's; `headings`: group -> the source of its numbers."""
+    """Return a ladder's table from the rows of `engine.history.tables`. `metric`: its rate column; `counters`: whether
+    to show the emulator's; `headings`: group -> the source of its numbers."""
     numbers = ["time_us", metric, "step", "cumulative", "percent_of_peak"]
     numbers += ["ratio"] if any(row["ratio"] is not None for row in ladder) else []
     known = ["same_bits"] if any(row["same_bits"] == "no" for row in ladder) else []

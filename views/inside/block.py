@@ -7,9 +7,10 @@ import streamlit as st
 from engine.backends.emulator.watching.trace import Trace
 from engine.figures.banks import bank_figure, busiest, moments, shown_moments, wave_colour
 from engine.figures.lanes import active_lanes, lane_figure, shown_steps
-from engine.figures.look import CONFIG, GREEN, RED, Look
+from engine.figures.look import GREEN, RED, Look
 from engine.plan import plan
 from engine.records import Launch, NotRunnable
+from views.chart.component import chart
 from views.inside.work import InsideChoice
 from views.shared import menus
 
@@ -74,7 +75,7 @@ def show_banks(trace: Trace, warp: int) -> None:
     st.html(f'<div class="waves">{names}<span><i style="background:{GREEN}"></i>global</span>'
             f"<span>{part}, emulated</span></div>")  # fmt: skip
     figure = bank_figure(trace, warp, busiest(shown), LOOK)
-    st.plotly_chart(figure, key="banks", height="stretch", config=CONFIG)
+    chart(figure, key="banks", alt=f"The memory accesses of warp {warp}, one after the other")
 
 
 def show_lanes(trace: Trace, warp: int | None) -> None:
@@ -90,7 +91,7 @@ def show_lanes(trace: Trace, warp: int | None) -> None:
         f"<small>emulated{part}</small></p></div>"
     )
     figure = lane_figure(trace, warp, LOOK)
-    st.plotly_chart(figure, key="lanes", height="stretch", config=CONFIG)
+    chart(figure, key="lanes", alt=f"What each lane of {whose} executes, step by step")
 
 
 def _part(trace: Trace, found: int, most: int, what: str) -> str:

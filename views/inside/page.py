@@ -12,12 +12,12 @@ import streamlit as st
 
 from engine.backends.emulator.state.schedule import parse_schedule, schedule_line
 from engine.catalogue import KERNELS, TOPICS, Ladder, Topic
-from engine.choices import settle
-from engine.counters import COUNTERS, FINDINGS, LAUNCHES, ON_LINES
 from engine.figures.lanes import colours_of, line_colours
 from engine.history import profiles
 from engine.lectures import changes
+from engine.plan import settle
 from engine.records import Choice, Counts, Measurement, NotRunnable, Settled
+from engine.records.counters import COUNTERS, FINDINGS, LAUNCHES, ON_LINES
 from views.html import lines
 from views.inside.block import ALL, ENDED_EARLY, show_block, which_block
 from views.inside.work import InsideChoice, InsideWork, work_on
@@ -239,7 +239,7 @@ def show_change(ladder: Ladder, position: int, inside: InsideWork, counter: str)
 def show_hardware(inside: InsideWork) -> None:
     """Show a GPU profiler's counts of the same choice; if only another size was recorded, a button to that size."""
     choice, run = inside.asked.choice, inside.run
-    found = profiles.recorded(choice)
+    found = profiles.hardware_counters(choice)
     if run is None or run.counters is None:
         return
     if found is not None:
@@ -251,8 +251,8 @@ def show_hardware(inside: InsideWork) -> None:
         st.html(lines.hardware([row for row in both if row[2] is not None and (row[1] or row[2])], found,
                                run.caveats))  # fmt: skip
         return
-    sizes = profiles.recorded_sizes(choice)
-    if sizes and inside.finished:  # drawn again with each result
+    sizes = profiles.hardware_counters_by_size(choice)
+    if sizes and inside.finished:  # what is drawn while something runs is drawn again
         topic = KERNELS[choice.kernel].topic
         with st.container(horizontal=True, vertical_alignment="center"):
             block = TOPICS[topic].block_noun

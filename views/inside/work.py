@@ -8,7 +8,7 @@ from functools import partial
 import streamlit as st
 
 from engine.backends.emulator.watching.trace import Trace
-from engine.measuring.measure import failed
+from engine.backends.measure import failed
 from engine.picture.picture import Packed
 from engine.records import Measurement, NotRunnable, Settled
 from engine.service import service

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from engine.counters import COUNTERS, IN_TABLE, with_derived
 from engine.records import Measurement
-from engine.words import STATUS_WORDS
+from engine.records.counters import COUNTERS, IN_TABLE, with_derived
+from engine.records.words import STATUS_WORDS
 
 KEPT = 10
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import streamlit as st
 
-from engine.lab.argument_words import ARRAY
+from engine.lab.arguments import ARRAY
 from engine.lab.references import REFERENCES
-from engine.lab.setups import Right, Setup, fitted, proposed
+from engine.lab.setups import Right, Setup, fit_setup, propose_setup
 from engine.lab.signatures import Declared, bare, kernels_in
 from engine.lab.top_level import parts
 from engine.records import NotRunnable
@@ -25,7 +25,7 @@ def ask(draft: Draft) -> Setup | None:
     """Show the form and return the setup. None, with a sentence, if the source has no kernel."""
     setup = draft.setup
     try:
-        setup = fitted(setup, draft.text) if setup else proposed(draft.text)
+        setup = fit_setup(setup, draft.text) if setup else propose_setup(draft.text)
     except NotRunnable as refused:
         st.warning(str(refused), icon=":material/info:")
         return None
@@ -51,7 +51,7 @@ def _kernel(draft: Draft, setup: Setup) -> Setup:
     if not kernel or kernel == setup.kernel:
         return setup
     same = bare(kernel) == bare(setup.kernel)
-    return replace(setup, kernel=kernel) if same else proposed(draft.text, kernel)
+    return replace(setup, kernel=kernel) if same else propose_setup(draft.text, kernel)
 
 
 def _launch(form: str, setup: Setup) -> Setup:

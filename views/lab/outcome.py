@@ -9,14 +9,13 @@ import streamlit as st
 
 from engine.backends.emulator.state.schedule import parse_schedule, schedule_line
 from engine.catalogue import KERNELS, Ladder
-from engine.counters import COUNTERS
 from engine.history import history
 from engine.lectures import changes
 from engine.records import Settled
-from engine.words import STATUS_WORDS, text_of
+from engine.records.counters import COUNTERS
+from engine.records.words import STATUS_WORDS, text_of
 from views.editor import component
 from views.html import lines
-from views.html.folds import SLIDE
 from views.html.source import source_html
 from views.lab import drafts, results
 from views.lab.attempts import added, attempt_of
@@ -51,7 +50,7 @@ def show(id: str, ladder: Ladder | None, position: int, timed: Settled | None, c
                 verdict = results.verdict(checked, schedule_line(parse_schedule(run.choice.schedule)))
                 found.html(verdict + results.gpu_refusal(made.ran))
                 told.html(results.marks_html(checked.marks) or NOTHING)
-                beside = (made.beside, history.known(timed) if timed else None, rung.label if rung else "")
+                beside = (made.beside, history.look_up(timed) if timed else None, rung.label if rung else "")
                 numbers.html(results.comparison(run, made.ran, *beside) or NOTHING)
                 elements.html(results.elements(checked) or NOTHING)
                 printed.html(lines.printed(run.printed) or NOTHING)
@@ -71,7 +70,7 @@ def show(id: str, ladder: Ladder | None, position: int, timed: Settled | None, c
     if changed is not None and rung is not None and draft is not None:
         kernel = KERNELS[rung.kernel]
         with changed:
-            st.html(source_html(draft.text, kernel.name, kernel.text, kernel.name, room=SLIDE, what_before="the rung"))
+            st.html(source_html(draft.text, kernel.name, kernel.text, kernel.name, slide=True, what_before="the rung"))
 
 
 def keep_attempt(id: str) -> None:

@@ -10,12 +10,12 @@ from typing import Any
 import streamlit as st
 
 from engine.catalogue import TOPICS, Ladder, emulated_n
-from engine.choices import settle
-from engine.counters import COUNTERS, ON_LINES
 from engine.lab.setups import Setup
 from engine.lab.templates import TEMPLATES
 from engine.lectures import changes
+from engine.plan import settle
 from engine.records import Choice, NotRunnable, Settled
+from engine.records.counters import COUNTERS, ON_LINES
 from views.editor import component
 from views.lab import drafts, form, outcome, slides, work
 from views.lab.drafts import RUNG, Draft

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from engine.columns import COLUMNS
-from engine.counters import COUNTERS, IN_TABLE, ON_LINES
 from engine.history.history import Known, device_line
+from engine.history.tables import COLUMNS
 from engine.lab.checking import Checked
 from engine.lab.marks import Mark
 from engine.lectures.changes import values_of
 from engine.records import Measurement
-from engine.words import STATUS_WORDS, size_text, text_of
+from engine.records.counters import COUNTERS, IN_TABLE, ON_LINES
+from engine.records.words import STATUS_WORDS, size_text, text_of
 from views.html import answer, lines
 from views.html.parts import code_in
 from views.html.table import cell, heading, table

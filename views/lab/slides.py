@@ -8,10 +8,9 @@ from pathlib import Path
 
 import streamlit as st
 
-from engine.columns import COLUMNS
-from engine.counters import IN_TABLE
-from engine.words import size_text, text_of
-from views.html.folds import SLIDE
+from engine.history.tables import COLUMNS
+from engine.records.counters import IN_TABLE
+from engine.records.words import size_text, text_of
 from views.html.parts import code_in, tile, tiles
 from views.html.source import source_html
 from views.lab.attempts import Attempt
@@ -51,7 +50,7 @@ def show(draft: Draft) -> None:
         left, right = st.columns([1.35, 1], gap="medium")
         with left:
             shown = source_html(
-                one.text, "", before.text if before else None, "", room=SLIDE, what_before="the previous attempt"
+                one.text, "", before.text if before else None, "", slide=True, what_before="the previous attempt"
             )
             st.html(f'<div class="slide">{shown}</div>')
         with right:

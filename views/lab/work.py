@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 
-from engine.choices import check_gpu
+from engine.backends.measure import failed
 from engine.compile.limits import check_text
 from engine.lab.checking import Checked
 from engine.lab.setups import Setup
-from engine.measuring.measure import failed
+from engine.plan import check_gpu
 from engine.records import Choice, Measurement, NotRunnable, Settled
 from engine.service import service
 from engine.service.drafts import submit_own, submit_rung, submit_time

@@ -1,31 +1,34 @@
-"""The page to sit before: text and source at the left, numbers and plot at the right, the table below."""
+"""The page at a desk: text and source at the left, numbers and plot at the right, the table below."""
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import streamlit as st
 
-from engine.catalogue import LADDERS, TOPICS
+from engine.catalogue import LADDERS
 from engine.figures.look import Look
 from engine.service.warm_up import run_of, timed_of
-from views.ladder import results, source
+from views.ladder import source
 from views.ladder.actions import follow_button, run_buttons, toggle_presenting
-from views.ladder.panels import plot
-from views.ladder.panels.entries import Section
-from views.ladder.panels.plot import lines_above, plot_shown, rows_of, timed_bars
-from views.ladder.results import WIDTHS, Results
+from views.ladder.panels.plot import TIMES
+from views.ladder.resolve import resolved
+from views.ladder.results import Results, bars_of, shows_counters
 from views.ladder.table import Table
-from views.ladder.view import KEPT, WORK, Page, facts_of
+from views.ladder.view import WORK, Bars, Page, Scene, Section, facts_of
 from views.server.navigation import toolbar
-from views.shared import address, work
+from views.shared import address, keyboard, work
+from views.shared.rungs import MOST_LABELS
 from views.shared.slots import RawHtml, Slot
 
 Container = st.delta_generator.DeltaGenerator
+WIDTHS = (1.12, 1)  # the text and the source, the numbers and the plot
 SMALLEST_PLOT, LARGEST_PLOT = 228, 640  # pixels of height
 SMALLEST_SCENE, LARGEST_PICTURE, ROOMY = 320, 520, 360
-ROW = 52  # pixels of a rung's bar and what is around it, at most
+ROW = 52  # pixels of a rung's bar and its distance from the next, at most
 SMALLEST, LARGEST = 12, 15  # pixels of type
+# Pixels of the window above and below the plot; what the counters, and second lines of rungs and of plots, add.
+AROUND, COUNTERS, RUNGS, PLOTS = 371, 67, 33, 49
+ONE_LINE, SHORT_LABELS = 8, 80  # plots, and letters of the rungs, that stand on one line
+BUTTON, MENU = 2, 3  # so many plots are as wide as a button, and as the menu of the counters
 
 
 def show(page: Page, top: Container) -> None:
@@ -34,9 +37,9 @@ def show(page: Page, top: Container) -> None:
         buttons(page)
     left, right = st.columns(WIDTHS, gap="medium")
     with left, work.RENDER:
-        st.html(_about(page))
+        st.html(RawHtml(source.about(page.ladder, page.position)))
     with right:
-        look = plot_look(page)
+        look = look_of(page)
         results = Results(page, look, look.pane or look.height or SMALLEST_PLOT)
     table = Table(page)
     section = section_chosen(page)
@@ -54,25 +57,14 @@ def show(page: Page, top: Container) -> None:
     draw()
 
 
-@lru_cache(maxsize=KEPT)
-def _about(page: Page) -> RawHtml:
-    """The rung's text and source, made once for all browsers."""
-    return RawHtml(
-        source.rung_text(page.rung, page.kernel)
-        + source.rung_source(page.ladder, page.position)
-        + source.rung_conditions(page.rung, page.kernel, page.ladder)
-    )
-
-
 def prepare() -> None:
-    """Make what the first page would wait for: the recordings are read, the first ladder's sources coloured, and its
-    plot, of which the first one of all loads most of Plotly."""
+    """Make what the first page would wait for: the recordings are read, the sources of the first ladder coloured."""
     ladder = next(iter(LADDERS.values()))
     times, runs = (tuple(of(ladder, rung) for rung in ladder.rungs) for of in (timed_of, run_of))
-    page = Page(ladder, TOPICS[ladder.topic], 0, times, runs, presenting=False)
-    timed_bars(facts_of(page), "time", page.topic.name, "", Look())
+    page = resolved(Page(ladder, 0, times, runs, False, TIMES), "")
+    TIMES.figure(page, facts_of(page), Look())
     for position in range(len(ladder.rungs)):
-        source.rung_source(ladder, position)
+        source.about(ladder, position)
 
 
 def buttons(page: Page) -> None:
@@ -87,22 +79,28 @@ def buttons(page: Page) -> None:
         follow_button()
 
 
-def plot_look(page: Page) -> Look:
-    """The plot stands beside the code: as high as the window leaves it, no higher than its bars need. More bars than it
-    can hold with words that can be read scroll in its place."""
-    rows, left, width = rows_of(page), results.plot_height(page), results.plot_width()
-    if plot_shown(page) in plot.scenes_of(page):
-        return Look(LARGEST, max(SMALLEST_SCENE, left), width)
-    if plot_shown(page) in plot.pictures_of(page):
+def look_of(page: Page) -> Look:
+    """Return the size of the plot beside the code: as high as the window leaves it, no higher than its bars need. Bars
+    that it cannot hold with readable words scroll in its place."""
+    high = keyboard.window()[1]
+    rungs = page.ladder.rungs
+    letters = sum(len(rung.label) for rung in rungs) if len(rungs) <= MOST_LABELS else 0
+    beside = 0 if page.plot.controls is None else MENU if isinstance(page.plot, Bars) else BUTTON
+    second = RUNGS * (letters > SHORT_LABELS) + PLOTS * (len(page.plots) + beside > ONE_LINE)
+    left = high - AROUND - COUNTERS * shows_counters(page) - second
+    if isinstance(page.plot, Scene):
+        return Look(LARGEST, max(SMALLEST_SCENE, left))
+    if not isinstance(page.plot, Bars):
         height = max(SMALLEST_PLOT, min(left, LARGEST_PICTURE))
-        return Look(LARGEST if height >= ROOMY else SMALLEST, height, width)
+        return Look(LARGEST if height >= ROOMY else SMALLEST, height)
+    rows = bars_of(page)
     pane = max(SMALLEST_PLOT, min(left, rows * ROW + 100, LARGEST_PLOT))
-    return Look.of_rows(rows, pane, width, SMALLEST, LARGEST, lines_above(page))
+    return Look.of_rows(rows, pane, SMALLEST, LARGEST)
 
 
 def section_chosen(page: Page) -> Section | None:
     """The menu of the sections below the table, and the one that is chosen, with its widgets."""
-    sections = plot.sections_of(page)
+    sections = page.sections
     if not sections:
         return None
     if st.session_state.get("below") not in sections:

@@ -13,7 +13,8 @@ from engine.plan import strides
 from engine.records import NotRunnable
 from engine.service import service
 from views.ladder import actions, desk, slide
-from views.ladder.view import WORK, Page, page_of
+from views.ladder.resolve import page_of
+from views.ladder.view import WORK, Page
 from views.shared import address, keyboard, menus, presentation, rungs, work
 from views.shared.menus import AUTO, LOCKSTEP
 

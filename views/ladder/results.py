@@ -9,67 +9,19 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from engine.catalogue import KERNELS, Topic, topic_of
-from engine.columns import COLUMNS
-from engine.counters import IN_TABLE
 from engine.figures.look import Look
 from engine.history.history import Known, device_line, not_recorded
+from engine.history.tables import COLUMNS, counted_text
 from engine.lectures.promises import unkept
-from engine.records import Measurement, Settled
-from engine.tables import counted_text
-from engine.words import STATUS_WORDS, number_text, size_text, text_of
+from engine.records import Measurement
+from engine.records.counters import IN_TABLE
+from engine.records.words import STATUS_WORDS, number_text, size_text, text_of
 from views.html import answer
 from views.html.parts import code_in, sentence_case, tile, tiles, whole_dates
-from views.ladder.panels import plot
-from views.ladder.panels.plot import Drawing, controls_of, menu, plot_shown, plots_of, rows_of, words_of
-from views.ladder.view import WORK, Facts, Page
-from views.shared import keyboard, work
-from views.shared.rungs import MENU, labels
+from views.ladder.panels.plot import Drawing, menu
+from views.ladder.view import WORK, Bars, Facts, Page, Scene
+from views.shared import work
 from views.shared.slots import Slot
-
-WIDTHS = (1.12, 1)  # the text and the source, the numbers and the plot
-MARGINS, GAP = 64, 24  # pixels beside the page, and between its columns
-# Pixels of the window above the plot where the rungs and the plots are one line each; what counters and lines add.
-ABOVE, COUNTERS, RUNGS, PLOTS = 362, 67, 33, 49
-BELOW = 9
-LETTER, BUTTON, SEGMENT = 6.6, 29, 19  # pixels of a letter, and of what is around a button's and a segment's
-
-
-def plot_width() -> int:
-    """Pixels of the plot's column."""
-    return round((keyboard.window()[0] - MARGINS - GAP) * WIDTHS[1] / sum(WIDTHS))
-
-
-def plot_height(page: Page) -> int:
-    """Pixels of the window below the plot's menu."""
-    wide, high = keyboard.window()
-    stepper = wide - MARGINS - MENU - GAP
-    rungs = button_rows([button_width(word, BUTTON) for word in ("←", "→", *labels(page.ladder))], stepper)
-    plots = button_rows(
-        [*(button_width(word, SEGMENT) for word in plots_of(page).values()), *controls_of(page)], plot_width()
-    )
-    return high - ABOVE - COUNTERS * shows_counters(page) - RUNGS * (rungs - 1) - PLOTS * (plots - 1) - BELOW
-
-
-def shows_counters(page: Page) -> bool:
-    """Whether what was counted stands below the times: a block in motion has its place."""
-    return page.counting and plot_shown(page) not in plot.scenes_of(page)
-
-
-def button_width(word: str, around: float) -> float:
-    """Pixels that a button with a word takes, and what is around the word."""
-    return len(word) * LETTER + around
-
-
-def button_rows(buttons: Sequence[float], room: float) -> int:
-    """How many lines buttons so wide take in so much room."""
-    taken, count = 0.0, 1
-    for wide in buttons:
-        if taken and taken + wide > room:
-            taken, count = 0.0, count + 1
-        taken += wide
-    return count
-
 
 _ANSWERED: dict[work.Answer, str] = {
     "another browser's": "{} by another browser; Run again measures anew",
@@ -95,26 +47,53 @@ class Results:
         """Draw each of them that has changed."""
         self._numbers.html(_numbers(self._page, facts))
         self._drawing.show(facts)
-        self._words.html(words_of(self._page, facts))
+        plot = self._page.plot
+        self._words.html(plot.words(self._page, facts) if plot.words is not None else "")
         self._answer.html(_strip(self._page, facts))
 
 
 def _numbers(page: Page, facts: Facts) -> str:
-    """The big numbers of the rung on the page."""
-    known = facts.known[page.position]
-    ran = answer.when_ran(str(known.live.environment.get("utc") or ""), st.context.timezone) if known.live else ""
+    """The big numbers of the rung with their units, the lecture's below; what came of its run; then the counters."""
+    row, fact = facts.rows[page.position], facts.known[page.position]
+    live, failed = fact.live, fact.failed
+    ran = answer.when_ran(str(live.environment.get("utc") or ""), st.context.timezone) if live else ""
     if ran and (why := work.answer(WORK, page.run)):
         ran = _ANSWERED[why].format(ran)
-    said = ""
-    if page.position:
-        before = facts.known[page.position - 1].timed
-        said = unkept(page.ladder.rungs[page.position], before, known.timed, page.topic.metric)
-    return numbers(facts.rows[page.position], known, page.choice, page.run, shows_counters(page), ran, said)
+    if failed is None:
+        before = facts.known[page.position - 1].timed if page.position else None
+        broken = unkept(page.rung, before, fact.timed, page.topic.metric) if page.position else ""
+        said = " · ".join(filter(None, (_sentence(page, fact, ran), escape(broken))))
+        more = []
+    else:
+        lesson = " That is the lesson of this rung." if page.kernel.expect != "ok" and failed.status in _LESSONS else ""
+        why = code_in(failed.reason or "The run ended without an answer.") + _remark(page, failed, ".") + lesson
+        time_of = _time_of(page, fact.timed) if fact.timed is not None else ""
+        # A long text may be cut off at its end.
+        said = f"<b>{escape(STATUS_WORDS[failed.status])}</b> " + " · ".join(filter(None, (time_of, why, ran)))
+        more = [("The whole log", failed.log)] if failed.log else []
+    if live is not None and live.printed:
+        more.append((f"What the kernel printed: {len(live.printed)} lines", "\n".join(live.printed)))
+    if row["caveats"]:
+        more.append(("What a GPU counts otherwise", row["caveats"]))
+    counted = _counters(row) if shows_counters(page) else ""
+    return _tiles(page, row) + _outcome("" if failed is None else "bad", said, more) + counted
 
 
 def has_strip(page: Page) -> bool:
-    """Whether the answer's first elements stand below the plot: on a slide many bars need their place."""
-    return answer.is_array(page.run) and not (page.presenting and rows_of(page) > MANY)
+    """Return whether the first elements of the answer stand below the plot: on a slide many bars need their place."""
+    return page.answer_count > 0 and not (page.presenting and bars_of(page) > MANY)
+
+
+def bars_of(page: Page) -> int:
+    """Return how many bars stand below each other: below the speedup of a rung may be the lecture's."""
+    rungs = page.ladder.rungs
+    paired = isinstance(page.plot, Bars) and page.plot.paired and any(rung.published for rung in rungs)
+    return len(rungs) * (1 + paired)
+
+
+def shows_counters(page: Page) -> bool:
+    """Return whether the counters stand below the times: an animation needs their place."""
+    return page.counting and not isinstance(page.plot, Scene)
 
 
 def _strip(page: Page, facts: Facts) -> str:
@@ -122,7 +101,8 @@ def _strip(page: Page, facts: Facts) -> str:
     if not has_strip(page):
         return ""
     shown = answer.SHOWN_IN_HALL if page.presenting else answer.SHOWN
-    return answer.strip_html(facts.known[page.position].live, shown) or answer.blank_html(page.run, shown)
+    live = facts.known[page.position].live
+    return answer.strip_html(live, shown) or answer.blank_html(page.kernel, page.answer_count, shown)
 
 
 TWO_LINES = 130  # characters: what is longer is cut off, and unfolds
@@ -132,34 +112,6 @@ _LESSONS = ("wrong", "hazard", "deadlock")  # how a rung can fail on purpose; se
 # Ours, the lecture's.
 _TILES = (("time_us", "lecture_time_us"), ("rate", "lecture_bandwidth_gb_s"), ("step", "lecture_step"),
           ("cumulative", "lecture_cumulative"), ("percent_of_peak", None))  # fmt: skip
-
-
-def numbers(row: Mapping[str, Any], fact: Known, choice: Settled, run: Settled, counters: bool, ran: str = "",
-            unkept: str = "") -> str:  # fmt: skip
-    """The big numbers of one rung, each with its unit, its origin, and the lecture's below; then its `counters`.
-
-    The times are of `choice`; Run runs `run`. `ran`: when the run on the page was, if it was now. `unkept`: what the
-    rung's words promise and its time does not keep.
-    """
-    failed, live, topic = fact.failed, fact.live, topic_of(choice.kernel)
-    if failed is None:
-        shown, log = _tiles(row, topic), ()
-        said = " · ".join(filter(None, (_sentence(fact, choice, run, ran), escape(unkept))))
-    else:
-        expected = KERNELS[row["kernel"]].expect
-        lesson = " That is the lesson of this rung." if expected != "ok" and failed.status in _LESSONS else ""
-        shown = _tiles(row, topic)
-        why = code_in(failed.reason or "The run ended without an answer.") + _remark(failed, topic, ".") + lesson
-        time_of = _time_of(fact.timed, choice, run) if fact.timed is not None else ""
-        status = f"<b>{escape(STATUS_WORDS[failed.status])}</b> "
-        said = status + " · ".join(filter(None, (time_of, why, ran)))  # what is long may be cut off at its end
-        log = (("The whole log", failed.log),) if failed.log else ()
-    if live is not None and live.printed:
-        log = (*log, (f"What the kernel printed: {len(live.printed)} lines", "\n".join(live.printed)))
-    bad = "" if failed is None else "bad"
-    if row["caveats"]:
-        log = (*log, ("What a GPU counts otherwise", row["caveats"]))
-    return shown + _outcome(bad, said, log) + (_counters(row) if counters else "")
 
 
 def _outcome(kind: str, said: str, more: Sequence[tuple[str, str]]) -> str:
@@ -172,10 +124,10 @@ def _outcome(kind: str, said: str, more: Sequence[tuple[str, str]]) -> str:
     return f'<div class="outcome {kind}">{telling}</div>'
 
 
-def _tiles(row: Mapping[str, Any], topic: Topic) -> str:
+def _tiles(page: Page, row: Mapping[str, Any]) -> str:
     made = []
     for ours, paper in _TILES:
-        key = topic.metric if ours == "rate" else ours
+        key = page.topic.metric if ours == "rate" else ours
         column = COLUMNS[key]
         value = text_of(key, row[key])
         unit = f" <small>{column.unit}</small>" if value and ours == "rate" else ""
@@ -187,21 +139,21 @@ def _tiles(row: Mapping[str, Any], topic: Topic) -> str:
     return tiles(made)
 
 
-def _sentence(fact: Known, choice: Settled, run: Settled, ran: str) -> str:
-    live, topic = fact.live, topic_of(choice.kernel)
+def _sentence(page: Page, fact: Known, ran: str) -> str:
+    live, choice, run = fact.live, page.choice, page.run
     words, answer = [], ""
     if live is not None and live.check is not None:
         found = live.check
         exact = found.error_bound == 0
         bound = "" if exact else f", error {found.error:.2g}, allowed {found.error_bound:.2g}"
         equals = f"{number_text(found.result)} {'=' if exact else '≈'} {number_text(found.expected)}"
-        answer = f"{equals}{bound}{_remark(live, topic)}"
+        answer = f"{equals}{bound}{_remark(page, live)}"
         correct = "<b class='ok'>✓ Correct</b>"
         # Where the runs are at another N than the times, the answer is no more than a remark, at the end.
         words.append(f"{correct} and counted at N = {size_text(run.n)}" if run.n != choice.n else f"{correct} {answer}")
     if fact.timed is not None:
-        words.append(_time_of(fact.timed, choice, run))
-        if live is None and not KERNELS[run.kernel].runs_on(run.device):
+        words.append(_time_of(page, fact.timed))
+        if live is None and not page.kernel.runs_on(run.device):
             words.append("This kernel runs only on a GPU")
         elif live is None and run.n != choice.n:
             words.append(f"Run checks and counts at N = {size_text(run.n)}")
@@ -219,22 +171,22 @@ def _sentence(fact: Known, choice: Settled, run: Settled, ran: str) -> str:
     return " · ".join(words)
 
 
-def _time_of(timed: Measurement, choice: Settled, run: Settled) -> str:
-    """Where the time comes from; at which N, where what runs here runs at another one."""
-    at = f" at N = {size_text(choice.n)}" if run.n != choice.n else ""
+def _time_of(page: Page, timed: Measurement) -> str:
+    """Where the time comes from, and its N if runs here have another one."""
+    at = f" at N = {size_text(page.choice.n)}" if page.run.n != page.choice.n else ""
     return f"Time: {whole_dates(escape(device_line(timed)))}{at}"
 
 
-def _remark(measurement: Measurement, topic: Topic, end: str = "") -> str:
-    """What the topic adds about the answer: as one more part of a line, or with an `end` as a sentence."""
-    if topic.remark is None or measurement.check is None:
+def _remark(page: Page, measurement: Measurement, end: str = "") -> str:
+    """The topic's remark about the answer: as one more part of a line, or with an `end` as a sentence."""
+    if page.topic.remark is None or measurement.check is None:
         return ""
-    words = escape(topic.remark(measurement.check.result))
+    words = escape(page.topic.remark(measurement.check.result))
     return f" {sentence_case(words)}{end}" if end else f" · {words}"
 
 
 def _counters(row: Mapping[str, Any]) -> str:
-    """Tiles of what was counted; the reason why a GPU counts otherwise is told where one points."""
+    """Tiles of the counters; their tooltips say why a GPU counts otherwise."""
     made = (
         tile(COLUMNS[key].title, counted_text(row, key), tip=row["caveats"] or COLUMNS[key].meaning) for key in IN_TABLE
     )

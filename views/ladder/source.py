@@ -1,4 +1,4 @@
-"""The parts of a rung on the screen: text, source, big numbers. HTML, so that type and layout are ours."""
+"""The text and the source of a rung as HTML, on the page and on a slide."""
 
 from __future__ import annotations
 
@@ -6,9 +6,18 @@ from collections.abc import Sequence
 from html import escape
 
 from engine.catalogue import KERNELS, Kernel, Ladder, Rung
-from views.html.folds import Room
 from views.html.parts import sentence_case
-from views.html.source import Difference, difference, source_html
+from views.html.source import Difference, difference, source_html, source_rows
+
+SHORT = 13  # lines of a source that leaves room for larger words on its slide
+SLIDE_PARTS = (("Fixes", "Fixes"), ("Still limits", "Limit"))
+
+
+def about(ladder: Ladder, position: int) -> str:
+    """Return the text, the source and the conditions of a rung, as HTML."""
+    rung = ladder.rungs[position]
+    kernel = KERNELS[rung.kernel]
+    return rung_text(rung, kernel) + rung_source(ladder, position) + rung_conditions(rung, kernel, ladder)
 
 
 def rung_text(rung: Rung, kernel: Kernel) -> str:
@@ -44,18 +53,22 @@ def terms(kernel: Kernel, parts: Sequence[tuple[str, str]]) -> str:
     )
 
 
-def rung_source(ladder: Ladder, position: int, room: Room | None = None) -> str:
-    """The source, what changed in it marked; `room`: on a slide."""
+def rung_source(ladder: Ladder, position: int, slide: bool = False) -> str:
+    """Return the source with what changed since the rung before marked; on a `slide`, long sources are folded."""
     kernel, before = KERNELS[ladder.rungs[position].kernel], _before(ladder, position)
     return f'<div class="filename">{escape(kernel.file_name)}</div>' + source_html(
-        kernel.text, kernel.name, before.text if before else None, before.name if before else None, room=room
+        kernel.text, kernel.name, before.text if before else None, before.name if before else None, slide
     )
 
 
-def since_before(ladder: Ladder, position: int) -> Difference:
-    """What changed since the rung before; nothing on the first one."""
+def slide_source(ladder: Ladder, position: int, size: str) -> str:
+    """Return the source on a slide; below it what this rung fixes, what still limits it, and its `size`: N, and how it
+    is launched. A short source leaves room for larger words."""
     kernel, before = KERNELS[ladder.rungs[position].kernel], _before(ladder, position)
-    return difference(kernel.text, kernel.name, before.text, before.name) if before else Difference()
+    told = f"{terms(kernel, SLIDE_PARTS)}<dt>Size</dt><dd>{escape(size)}</dd>"
+    since = difference(kernel.text, kernel.name, before.text, before.name) if before else Difference()
+    short = " short" if source_rows(kernel.text, since) <= SHORT else ""
+    return f'<div class="slide{short}">{rung_source(ladder, position, True)}<dl class="hall">{told}</dl></div>'
 
 
 def _before(ladder: Ladder, position: int) -> Kernel | None:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from html import escape
 
 import streamlit as st
 
-from engine import tables
-from engine.catalogue import TOPICS
+from engine.history import tables
 from engine.history.history import Known, device_line, environment_line
-from engine.words import size_text
+from engine.records.words import size_text
 from views.html import table
-from views.ladder.view import KEPT, Facts, Page, facts_of
+from views.ladder.view import Facts, Page, facts_of
 from views.shared.slots import Slot
 
 
@@ -25,36 +23,38 @@ class Table:
         self._rows = Slot("table")
         with st.container(horizontal=True, vertical_alignment="top"):
             self._print = Slot("undertable")
-            # called at a click, with the table's contents at that moment
-            st.download_button("CSV", lambda: tables.frame_csv(facts_of(page).frame), f"{page.ladder.name}.csv",
-                               "text/csv", on_click="ignore", icon=":material/download:", key="csv")  # fmt: skip
+            st.download_button("CSV", self._file, f"{page.ladder.name}.csv", "text/csv", on_click="ignore",
+                               icon=":material/download:", key="csv")  # fmt: skip
+
+    def _file(self) -> str:
+        """Return the table's contents at the moment of a click."""
+        page = self._page
+        return tables.frame_csv(tables.ladder_table(page.ladder, page.choices, facts_of(page).known))
 
     def show(self, facts: Facts) -> None:
         """Draw the known measurements."""
         page = self._page
-        rows, below = drawn(facts, page.topic.name, page.position, page.choice.n, page.run.n, page.counting)
-        self._rows.html(rows)
-        self._print.html(below)
+        self._rows.html(table.ladder_html(facts.rows, page.topic.metric, page.position, _counts(page, facts),
+                                          _headings(page, facts)))  # fmt: skip
+        lectures = sorted({str(row["lecture_origin"]) for row in facts.rows if row["lecture_origin"] is not None})
+        self._print.html(under_table(lectures, environment(facts.known, page.position), page.topic.data_note))
 
 
-@lru_cache(maxsize=KEPT)
-def drawn(facts: Facts, topic: str, position: int, n: int, run_n: int, counting: bool) -> tuple[str, str]:
-    """Return the table and the lines below it as HTML, cached for all browsers.
+def _counts(page: Page, facts: Facts) -> bool:
+    return page.counting or any(fact.counted for fact in facts.known)
 
-    `n`: of the times; `run_n`: of the counters, if there are any; `counting`: Run counts.
-    """
+
+def _headings(page: Page, facts: Facts) -> dict[str, str]:
+    """Where the times and the counters come from, and their N if they differ."""
     times = sorted({device_line(fact.timed) for fact in facts.known if fact.timed})
     headings = {
         "times": f"Times: {' and '.join(times)}" if times else "Times: none measured or recorded for these choices",
         "counters": "Counted by the emulator, live",
     }
-    if run_n != n:
-        headings["times"] += f", N = {size_text(n)}"
-        headings["counters"] += f", N = {size_text(run_n)}"
-    with_counters = counting or any(fact.counted for fact in facts.known)
-    rows = table.ladder_html(facts.rows, TOPICS[topic].metric, position, with_counters, headings)
-    lectures = sorted({str(row["lecture_origin"]) for row in facts.rows if row["lecture_origin"] is not None})
-    return rows, under_table(lectures, environment(facts.known, position), TOPICS[topic].data_note)
+    if page.run.n != page.choice.n:
+        headings["times"] += f", N = {size_text(page.choice.n)}"
+        headings["counters"] += f", N = {size_text(page.run.n)}"
+    return headings
 
 
 def environment(known: Sequence[Known], position: int) -> list[str]:

@@ -1,44 +1,109 @@
-"""The ladder page in one run of its script: the ladder, the rung, the choices, and what is known of every rung."""
+"""The ladder page in one run of its script: what is shown, which runs it is of, and what is known about them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import wraps
+from typing import Any, TypeVar
 
-import pandas as pd
-
-from engine import tables
-from engine.catalogue import KERNELS, LADDERS, TOPICS, Kernel, Ladder, Rung, Topic, emulated_n
-from engine.choices import settle
+from engine.catalogue import KERNELS, LADDERS, TOPICS, Kernel, Ladder, Rung, Topic
+from engine.figures.look import Figure, Look
+from engine.history import tables
 from engine.history.history import Known
-from engine.records import Choice, Settled
-from engine.service import service
-from views.shared import menus, work
-from views.shared.menus import AUTO
+from engine.records import Settled
+from views.shared import work
 
+T = TypeVar("T")
 WORK = "ladder work"  # the name of the runs that the page waits for
-KEPT = 256  # of each kind of what browsers share
+KEPT = 256  # results of each kind that browsers share
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """What is known about each rung, and the rows of the ladder's table that are made of it.
+
+    Compared by identity, so it can be a cache key.
+    """
+
+    known: Sequence[Known]
+    rows: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A plot of the ladder page. `name`: in the address; `title`: on its button.
+
+    `figure` is made anew with every result, so it holds no widget. `controls`: its widgets, drawn once, above the plot.
+    `words`: HTML that stands below the plot and explains it.
+    """
+
+    name: str
+    title: str
+    offered: Callable[[Page], bool]
+    figure: Callable[[Page, Facts, Look], Figure]
+    controls: Callable[[Page], None] | None = None
+    words: Callable[[Page, Facts], str] | None = None
+
+
+@dataclass(frozen=True)
+class Bars(Picture):
+    """A plot with a bar for each rung. `paired`: the lecture's bar stands below each of ours."""
+
+    paired: bool = False
+
+
+@dataclass(frozen=True)
+class Scene:
+    """An animation in place of the plot, also on a slide. `show` draws it with its widgets, once a run of the script;
+    the place around it has a fixed height."""
+
+    name: str
+    title: str
+    offered: Callable[[Page], bool]
+    show: Callable[[Page], None]
+    controls: None = None
+    words: None = None
+
+
+Plot = Picture | Scene
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the page below the table. `html` is made anew with every result; `controls`: its widgets, drawn once,
+    above it."""
+
+    name: str
+    title: str
+    offered: Callable[[Page], bool]
+    html: Callable[[Page, Sequence[Known]], str]
+    controls: Callable[[Page], None] | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Page:
-    """A ladder, the rung on the page, and what the menus say; the same object for all browsers that look at the same.
+    """A ladder, the rung on the page, and everything that the menus choose; browsers at the same address share it.
 
-    Equal to itself alone, so that what is made of it can be kept for whoever asks again.
-
-    `choices`: what the times are of, one a rung; `runs`: what Run runs, which on the emulator may be at another N.
-    `plot`: the one that was asked for, which the rung may lack; "" for none.
+    `choices`: one a rung, which the times are of; `runs`: what Run runs, which on the emulator may be at another N.
+    `plots`, `sections`: those that this rung offers, by name; `plot`: the one that is shown. `answer_count`: elements
+    of the answer, 0 if it is a single number. Compared by identity, so it can be a cache key.
     """
 
     ladder: Ladder
-    topic: Topic
     position: int
     choices: tuple[Settled, ...]
     runs: tuple[Settled, ...]
     presenting: bool
-    plot: str = ""
+    plot: Plot
+    plots: Mapping[str, Plot] = field(default_factory=dict)
+    sections: Mapping[str, Section] = field(default_factory=dict)
+    answer_count: int = 0
+
+    @property
+    def topic(self) -> Topic:
+        """The topic of the ladder."""
+        return TOPICS[self.ladder.topic]
 
     @property
     def rung(self) -> Rung:
@@ -47,7 +112,7 @@ class Page:
 
     @property
     def kernel(self) -> Kernel:
-        """Its kernel."""
+        """The kernel of this rung."""
         return KERNELS[self.rung.kernel]
 
     @property
@@ -57,101 +122,44 @@ class Page:
 
     @property
     def choice(self) -> Settled:
-        """What the times of the rung on the page are of."""
+        """What the times of this rung are of."""
         return self.choices[self.position]
 
     @property
     def run(self) -> Settled:
-        """What Run would run."""
+        """What Run runs."""
         return self.runs[self.position]
 
 
-@lru_cache(maxsize=KEPT)
-def page_of(
-    ladder: str,
-    position: int,
-    chosen: tuple[tuple[str, str], ...],
-    order: str,
-    presenting: bool,
-    plot: str,
-    found: tuple[service.HostGpu, ...],
-) -> Page:
-    """The page with this rung of a ladder, made once for all browsers. NotRunnable.
+def shared(make: Callable[..., T]) -> Callable[..., T]:
+    """Cache `make(known, *key)` for all browsers. `known` counts by the identity of its measurements: a new run makes
+    a new one, and comparing their contents would take longer than drawing them."""
+    kept: dict[Any, tuple[Sequence[Known], T]] = {}
 
-    `chosen`: what the menus say; `order`: of execution; `found`: this computer's GPUs.
-    """
-    shown, words = LADDERS[ladder], dict(chosen)
-    asked = tuple(choice_of(rung, words, shown.rungs[position]) for rung in shown.rungs)
-    ran = tuple(run_of(choice, shown, words["device"], order) for choice in asked)
-    return Page(shown, TOPICS[shown.topic], position, asked, ran, presenting, plot)
+    @wraps(make)
+    def found(known: Sequence[Known], *key: Any) -> T:
+        which = (*key, *((id(one.live), id(one.recorded)) for one in known))
+        if which not in kept:
+            if len(kept) >= KEPT:
+                kept.pop(next(iter(kept)), None)
+            kept[which] = known, make(known, *key)  # holds the measurements, so that nothing else gets their ids
+        return kept[which][1]
+
+    found.cache_clear = kept.clear  # type: ignore[attr-defined]
+    return found
 
 
-def choice_of(rung: Rung, chosen: Mapping[str, str], on_page: Rung) -> Settled:
-    """What the menus say, for one rung. Combining and grid size were chosen for the rung on the page only, its knob for
-    every rung that has the same."""
-    combine, blocks, this = chosen["combine"], chosen["grid"], rung is on_page
-    asked = Choice(
-        kernel=rung.kernel,
-        n=menus.number_of(chosen["n"], "N"),
-        block_size=menus.number_of(chosen["block"], "The block size"),
-        grid_size=None if not this or blocks in ("", AUTO) else menus.number_of(blocks, "The number of blocks"),
-        dtype=chosen["dtype"],
-        cache=chosen["cache"],
-        device=chosen["device"],
-        combine=rung.combine if not this or combine in ("", AUTO) else combine,
-        parameter=menus.parameter_for(KERNELS[rung.kernel], KERNELS[on_page.kernel], chosen["parameter"]),
-    )
-    return settle(asked)
+def facts_of(page: Page) -> Facts:
+    """Return what is known by now about every rung on the page."""
+    known = [work.outcome(choice, run) for choice, run in zip(page.choices, page.runs, strict=True)]
+    return _facts(known, page.ladder.name, page.choices)
 
 
-def run_of(choice: Settled, ladder: Ladder, device: str, order: str) -> Settled:
-    """What Run runs for a choice: on the emulator in the order that was chosen and, unless the emulator was asked for
-    by name, at an N that it can count in a lecture's patience."""
-    if choice.device != "emulator":
-        return choice
-    schedule = menus.schedule_of(order)
-    n = emulated_n(ladder, choice.n) if device == AUTO else choice.n
-    return replace(choice, n=n, schedule=schedule)
+@shared
+def _facts(known: Sequence[Known], ladder: str, choices: tuple[Settled, ...]) -> Facts:
+    return Facts(known, tables.ladder_table(LADDERS[ladder], choices, known).to_dict("records"))
 
 
 def run_sizes(asked: Sequence[Settled]) -> None:
     """Run these choices for the page, each named by its kernel and N. For callbacks."""
     work.start(WORK, asked, [f"{KERNELS[choice.kernel].title}, N = {choice.n:,}" for choice in asked])
-
-
-@dataclass(frozen=True, eq=False)
-class Facts:
-    """`known`: about each rung; `frame`: the table made of it, `rows`: the same as one mapping a rung.
-
-    Equal to itself alone, so that what is made of it can be kept for whoever asks again.
-    """
-
-    known: Sequence[Known]
-    frame: pd.DataFrame
-    rows: Sequence[Mapping[str, Any]]
-
-
-class Same:
-    """Measurements that are the very same ones: a new run makes a new one, and what was recorded stays."""
-
-    def __init__(self, known: Sequence[Known]) -> None:
-        self.known = known
-        self._ids = tuple((id(one.live), id(one.recorded)) for one in known)
-
-    def __hash__(self) -> int:
-        return hash(self._ids)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Same) and self._ids == other._ids
-
-
-def facts_of(page: Page) -> Facts:
-    """What is known by now about every rung on the page."""
-    known = [work.outcome(choice, run) for choice, run in zip(page.choices, page.runs, strict=True)]
-    return _made(page.ladder.name, page.choices, Same(known))
-
-
-@lru_cache(maxsize=KEPT)
-def _made(ladder: str, choices: tuple[Settled, ...], same: Same) -> Facts:
-    frame = tables.ladder_table(LADDERS[ladder], choices, same.known)
-    return Facts(same.known, frame, frame.to_dict("records"))

@@ -13,7 +13,7 @@ from engine.figures.banks import wave_colour
 from engine.figures.lanes import colours_of
 from engine.figures.look import GREEN, RED
 from engine.picture.picture import Packed
-from views.server.javascript import joined
+from views.server.components import joined
 from views.shared import address
 
 _HERE = Path(__file__).parent

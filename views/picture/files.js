@@ -1,4 +1,4 @@
-// What is taken along to slides: a moment as SVG, the loop as GIF.
+// Files for slides: a moment as SVG, the loop as GIF.
 
 import { CanvasPen, SvgPen } from './pen.js';
 import { GifWriter } from './gif.js';

@@ -1,9 +1,9 @@
-// A picture's data made ready to be drawn: frames unpacked, their places in time, what lanes and words hold before each.
+// A picture's data made ready to be drawn: unpacked frames, their places in time, the values of lanes and words.
 
 export const WARP = 32;
 const EVERY = 16; // frames between two remembered states
 
-// Runs of evenly spaced numbers, as `engine/picture/runs.py` writes them, three entries each.
+// Runs of evenly spaced numbers, as `engine/picture/frames.py` writes them, three entries each.
 export function unpacked(runs) {
   const made = [];
   for (let at = 0; at < runs.length; at += 3)
@@ -32,7 +32,7 @@ export class Film {
   isShared(touch) { return this.space(touch) === 'shared'; }
   isGlobal(touch) { return this.space(touch) === 'global'; }
 
-  // The number of the frame at a moment, and how far it has come, from 0 to 1.
+  // The number of the frame at a moment, and its progress from 0 to 1.
   at(slot) {
     let low = 0, high = this.frames.length - 1;
     while (low < high) {
@@ -44,7 +44,7 @@ export class Film {
     return { number: low, progress: Math.min(1, Math.max(0, progress)) };
   }
 
-  // What lanes and shared words hold when the first `number` frames are over; the last few asked for are remembered.
+  // The values of lanes and shared words after the first `number` frames; the last few requests are remembered.
   state(number) {
     this.recent ??= new Map();
     if (!this.recent.has(number)) {
@@ -68,9 +68,9 @@ export class Film {
   blank() {
     const { threads, arrays } = this.picture;
     return {
-      hand: new Array(threads).fill(null), // the number that a thread took or made last
+      hand: new Array(threads).fill(null), // the number that a thread loaded or computed last
       line: new Array(threads).fill(0), // the line that it executed last
-      made: new Array(threads).fill(0), // multiply-adds that it has done
+      made: new Array(threads).fill(0), // its multiply-adds so far
       words: arrays.map((a) => (a.space === 'shared' ? new Array(Math.ceil(a.size / a.element)).fill(null) : null)),
     };
   }
@@ -112,7 +112,7 @@ function copied(state) {
   return { hand: [...state.hand], line: [...state.line], made: [...state.made], words: state.words.map((w) => w && [...w]) };
 }
 
-// A number as a cell shows it: as short as it can be told.
+// A number as a cell shows it: as short as possible.
 export function short(value) {
   if (value === null || value === undefined) return '';
   const size = Math.abs(value);

@@ -1,5 +1,5 @@
-// An animated GIF, which every slide program and browser plays: one palette for all images, and of each image only the
-// part that differs from the one before. GIF89a, LZW as the format has it.
+// An animated GIF, for every slide program and browser: one palette for all images, and only the
+// part of each image that differs from the one before. GIF89a with its LZW.
 
 const MOST_COLOURS = 255;
 
@@ -18,10 +18,10 @@ export class GifWriter {
     this.bytes.push(0xf7, 0, 0); // a palette of 256 colours
     for (let i = 0; i < 256; i++) this.bytes.push(...(this.palette[i] ?? [0, 0, 0]));
     this.bytes.push(0x21, 0xff, 11); this.ascii('NETSCAPE2.0');
-    this.bytes.push(3, 1); this.word(0); this.bytes.push(0); // again and again
+    this.bytes.push(3, 1); this.word(0); this.bytes.push(0); // loop for ever
   }
 
-  // An image that stays for so many hundredths of a second.
+  // Add an image with its duration in hundredths of a second.
   add({ data }, hundredths) {
     const { width, height } = this, now = new Uint8Array(width * height);
     for (let i = 0; i < now.length; i++) now[i] = this.index(data[4 * i], data[4 * i + 1], data[4 * i + 2]);
@@ -68,7 +68,7 @@ export class GifWriter {
   word(value) { this.bytes.push(value & 255, value >> 8); }
 }
 
-// The colours that come most often, told apart by their five high bits.
+// The most frequent colours, distinguished by their five high bits.
 function palette(samples) {
   const count = new Uint32Array(32768), sums = new Float64Array(32768 * 3);
   for (const { data } of samples) {
@@ -82,7 +82,7 @@ function palette(samples) {
   return keys.map((key) => [0, 1, 2].map((c) => Math.round(sums[3 * key + c] / count[key])));
 }
 
-// The rectangle in which two images differ: [left, top, right, bottom].
+// The rectangle that contains all differences of two images: [left, top, right, bottom].
 function changed(now, last, width, height) {
   let left = width, right = 0, top = height, bottom = 0;
   for (let y = 0, i = 0; y < height; y++) {

@@ -1,10 +1,10 @@
-// Where everything of a block stands: its threads, the words of its shared memory, what it takes from global memory.
-// Threads and words stand 32 in a row: a warp in a row, a bank in a column. Where the block is two-dimensional and keeps
-// two tiles, they stand as in every drawing of a matrix product: N above, M at the left, P in the corner.
+// The layout of a block: its threads, the words of its shared memory, its words of global memory.
+// A row has 32 threads or words: a warp per row, a bank per column. If the block is two-dimensional and has
+// two tiles, the layout is that of every drawing of a matrix product: N above, M at the left, P in the corner.
 
 import { WARP } from './film.js';
 
-const MOST_ROWS = 40; // of shared memory, whose words can then still be told from each other
+const MOST_ROWS = 40; // of shared memory, whose words are then still distinguishable
 const SMALLEST = 1.5; // pixels: a cell's width and height
 
 // `most`: the passes of the access that needs most of them, in all pictures.
@@ -26,8 +26,8 @@ export function layout(film, box, scale, most) {
   return made;
 }
 
-// A grid of cells: where the cell with a number stands.
-// `air`: the part of a row's height that is left free above its cells, for the arrows.
+// A grid of cells: the place of each cell by its number.
+// `air`: the part of a row's height above its cells that stays free for arrows.
 function grid(x, y, columns, count, width, height, air = 0) {
   const space = Math.min(width, height) > 7 ? 1.5 : Math.min(width, height) > 3 ? 0.5 : 0;
   const high = height * (1 - air) - space, rows = Math.ceil(count / columns);
@@ -37,7 +37,7 @@ function grid(x, y, columns, count, width, height, air = 0) {
   };
 }
 
-// What stands above a part, in several wordings, the fullest first: that is drawn for which there is room.
+// The heading of a part, in several wordings, the longest first: the first one that fits is drawn.
 function label(made, words, x, y, width) { made.labels.push({ words, x, y, width }); }
 
 function place_rows(made, film, shared, columns, box, most) {
@@ -90,7 +90,7 @@ function place_rows(made, film, shared, columns, box, most) {
   }
 }
 
-// Arrays of so many rows that nothing else would have a place: the highest stands in rows twice as long, and so on.
+// If arrays have so many rows that the rest would not fit, the highest array gets rows twice as long, and so on.
 function narrow(blocks, line) {
   for (;;) {
     const high = blocks.reduce((most, block) => (block.rows > most.rows ? block : most), { rows: 0 });
@@ -114,11 +114,11 @@ function place_tiles(made, film, shared, columns, box) {
   label(made, ['threads: one element of P each', 'threads: one of P each', 'threads'], right, low - head / 2, side);
   made.lanes = grid(right, low, columns, picture.threads, cell, cell);
   made.wall = { x, y: low - head - gap * 0.9, width: 2 * columns * cell + gap, height: gap * 0.8 };
-  const high = Math.min(above * cell - head, 70 * scale); // in the corner that a product leaves free
+  const high = Math.min(above * cell - head, 70 * scale); // in the free corner of a product
   made.banks = { x, y: y + above * cell - high, width: columns * cell, height: high, label: { x, y: y + above * cell - high - head / 2 } };
 }
 
-// Tells how wide they are together.
+// Returns their total width.
 function place_matrices(made, matrices, box) {
   const { scale } = made, head = 15 * scale, gap = 10 * scale;
   const classic = matrices.length === 3;

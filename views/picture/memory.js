@@ -4,7 +4,7 @@ import { WARP, short } from './film.js';
 
 const SECTOR = 32, BANK = 4; // bytes
 
-// The warp to look at in a memory instruction: the first of those that need most passes.
+// The busiest warp of a memory instruction: the first of those that need most passes.
 export function busiest(touch) { return touch.passes.indexOf(Math.max(...touch.passes)); }
 
 export const counted = (count, noun) => `${count} ${noun}${count === 1 ? '' : 's'}`;
@@ -31,7 +31,7 @@ function sectorsOf(film, frame, touch, warp) {
   return [...found].map(([number, words]) => ({ number, words })).sort((a, b) => a.number - b.number);
 }
 
-// Draws what each warp takes from (or puts into) global memory; tells where the words of the busiest warp stand.
+// Draw the words that each warp loads from (or stores to) global memory; returns the places of the busiest warp's words.
 export function drawBand(pen, film, frame, touch, band, style) {
   const { theme, palette, scale } = style;
   const array = film.picture.arrays[touch.array];
@@ -86,15 +86,15 @@ export function drawWords(pen, film, frame, number, grid, values, moved, style) 
   }
 }
 
-// A number in a cell, where it can be read.
+// Draw a number in a cell, if the cell is large enough to read it.
 export function inside(pen, value, x, y, width, height, fill, strong = false) {
   const words = short(value);
-  if (!words || height < 9 || width < 13) return; // a few short ones alone would say nothing
+  if (!words || height < 9 || width < 13) return; // a few short numbers alone would be misleading
   const size = Math.floor(2 * Math.min(height * 0.8, (width - 2) / (Math.max(3, words.length) * 0.56), 20)) / 2;
   if (size >= 6.5) pen.text(words, x + width / 2, y + height / 2 + size * 0.05, { fill, size, align: 'middle', weight: strong ? 700 : 500 });
 }
 
-// The banks of one warp's request: a stack of the words that each bank has to serve, one a pass.
+// The banks of one warp's request: a stack of the words that each bank has to serve, one per pass.
 export function drawBanks(pen, film, frame, banks, style) {
   const { theme, palette, scale, most } = style;
   const touches = frame.touches.filter((touch) => film.isShared(touch));
@@ -133,7 +133,7 @@ export function drawMatrix(pen, film, number, spot, index, style) {
     }
   }
   pen.rect(x, y, side, side, { stroke: theme.dim });
-  const goal = trail(film, number, Infinity, 'store').at(-1); // where the block's results will lie
+  const goal = trail(film, number, Infinity, 'store').at(-1); // the place of the block's results
   if (goal) mark(pen, goal, spot, cell, { stroke: theme.accent, line: 2 });
 }
 
@@ -141,7 +141,7 @@ function mark(pen, { top, left, bottom, right }, { x, y }, cell, look) {
   pen.rect(x + left * cell, y + top * cell, Math.max(1.6, (right - left) * cell), Math.max(1.6, (bottom - top) * cell), look);
 }
 
-// What was touched of a matrix before: rectangles, remembered frame by frame.
+// The elements of a matrix that earlier frames touched: rectangles, remembered frame by frame.
 function trail(film, number, index, kind = '') {
   film.trails ??= new Map();
   const name = `${number} ${kind}`;

@@ -1,10 +1,10 @@
-// The moments of pictures that stand still well: where a step ends, where to begin, what a loop on a slide shows.
+// The moments at which a picture stands still: the end of a step, the first moment to show, the images of a loop.
 
 import { WARP } from './film.js';
 
-const IMAGES = 140; // of a loop, as many as a slide can carry
+const IMAGES = 140; // of a loop; more would make the file too large for a slide
 
-// The moments to step through: the ends of all frames that tell something; lanes that compute together tell nothing.
+// The moments to step through: the ends of all telling frames; a frame in which lanes only compute tells nothing.
 export function stopsOf(films) {
   const every = films.flatMap((film) => film.frames.map((frame, i) => [film.starts[i] + frame.slots * 0.999, tells(film, frame)]));
   const chosen = every.filter(([, told]) => told);
@@ -18,9 +18,9 @@ function tells(film, frame) {
 
 const ones = (bits) => (bits >>> 0).toString(2).replaceAll('0', '').length;
 
-// The moment to begin with: where most bank conflicts are, else where lanes reach furthest for each other's values, else
-// where most multiply-adds are, else the first sum of most threads, value that a whole warp takes from one lane, split
-// or access.
+// The moment to begin with: that with most bank conflicts, else with the longest reach between lanes, else
+// with most multiply-adds, else the first one with a sum of most threads, a value broadcast in a warp, a split
+// or an access.
 export function opening({ frames, starts }) {
   const worst = Math.max(0, ...frames.map((frame) => Math.max(0, ...frame.touches.flatMap((touch) => touch.conflicts))));
   const furthest = Math.max(0, ...frames.map(reach));
@@ -31,15 +31,15 @@ export function opening({ frames, starts }) {
   return 0;
 }
 
-// How many lanes away a value comes from that a frame draws as an arrow, at most. What all take from one lane of theirs
-// reaches far and tells little.
+// The largest distance, in lanes, of a value that a frame draws as an arrow. A broadcast from one lane
+// does not count: it reaches far and tells little.
 function reach({ threads, sums, shuffles }) {
   const from = sums.length ? sums.flatMap(({ operands }) => operands.filter(({ source }) => source === 'lane').map(({ places }) => places)) : shuffles.map(({ sources }) => sources);
   const among = from.filter((places) => new Set(places).size > Math.ceil(threads.length / WARP));
   return Math.max(0, ...among.flatMap((places) => places.map((place, i) => (place < 0 ? 0 : Math.abs(place - threads[i])))));
 }
 
-// The images of the loop: each telling frame while it moves and when it is done.
+// The images of the loop: each telling frame while it moves and at its end.
 export function imagesOf(film, stops, total) {
   const every = Math.max(1, Math.ceil((2 * stops.length) / IMAGES));
   const chosen = stops.filter((_, i) => i % every === 0);

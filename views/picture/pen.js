@@ -1,4 +1,4 @@
-// What the picture is drawn with: one set of strokes, on a canvas for the screen or into an SVG for the slides.
+// The pen of a picture: one set of strokes, on a canvas for the screen or into an SVG for slides.
 
 export class CanvasPen {
   constructor(context, font) { Object.assign(this, { context, font }); }
@@ -15,7 +15,7 @@ export class CanvasPen {
 
   line(x1, y1, x2, y2, { stroke, line = 1, alpha = 1 } = {}) { this.curve([x1, y1, x1, y1, x2, y2, x2, y2], { stroke, line, alpha }); }
 
-  // A cubic curve [from, two handles, to], drawn up to `part` of its length, with a head in the end if wanted.
+  // A cubic curve [from, two handles, to], drawn up to `part` of its length, with an optional head at the end.
   curve(points, { stroke, line = 1, alpha = 1, part = 1, head = 0 } = {}) {
     const { context } = this;
     const [x0, y0, x1, y1, x2, y2, x3, y3] = part < 1 ? begun(points, part) : points;
@@ -39,14 +39,14 @@ export class CanvasPen {
     const { context } = this;
     context.globalAlpha = alpha; context.fillStyle = fill;
     const font = `${weight} ${size}px ${mono ? this.font.mono : this.font.plain}`;
-    if (font !== this.set) context.font = this.set = font; // costly
+    if (font !== this.set) context.font = this.set = font; // setting it is slow
     context.textAlign = align === 'middle' ? 'center' : align === 'end' ? 'right' : 'left';
     context.textBaseline = 'middle';
     context.fillText(width ? this.fitted(words, width) : words, x, y);
   }
 
-  // The first of several wordings, the fullest first, that has room in a width; where none has, the last one is cut, with
-  // dots for what is left out. The font is set.
+  // Draw the first of several wordings, the longest first, that fits a width; if none fits, cut the last one, with
+  // dots at the end. The font must be set.
   fitted(wordings, width) {
     const { context } = this, every = [].concat(wordings);
     const whole = every.find((words) => context.measureText(words).width <= width);

@@ -7,9 +7,9 @@ import { Screen } from './screen.js';
 import { treeOf } from './tree.js';
 import { saveGif, saveSvg } from './files.js';
 
-const STOP_S = 0.9; // a telling frame at speed 1, on average
+const STOP_S = 0.9; // of a telling frame at speed 1, on average
 const SHORTEST_S = 8, LONGEST_S = 45;
-const CLOCK_MS = 100; // between two times that the clock tells: more cannot be read
+const CLOCK_MS = 100; // between two updates of the clock: faster is unreadable
 const STILL = matchMedia('(prefers-reduced-motion: reduce)');
 const players = new WeakMap();
 
@@ -82,7 +82,7 @@ class Player {
     this.themes = setInterval(() => this.look(), 700);
   }
 
-  // Draw anew if the place or the colours are others.
+  // Draw anew if the place or the colours have changed.
   look() { if (this.screen.changed()) this.draw(); }
 
   end() { this.pause(); this.clocks?.abort(); this.sizes?.disconnect(); clearInterval(this.themes); this.screen.end(); }
@@ -92,7 +92,7 @@ class Player {
 
   // ---- the clock
 
-  // Slots a second at speed 1: every telling frame gets its time, within reason.
+  // Slots per second at speed 1: every telling frame gets its time, within limits.
   get rate() { return this.total / Math.min(LONGEST_S, Math.max(SHORTEST_S, this.stops.length * STOP_S)); }
 
   toggle() {
@@ -101,7 +101,7 @@ class Player {
     this.run(null);
   }
 
-  // Go on to a moment, at its own pace; to the end where none is given.
+  // Play on to a moment, at the usual speed; to the end if none is given.
   run(until) {
     this.touched = this.playing = true; this.until = until;
     const frame = this.main.frames[this.main.at(this.slot).number];
@@ -159,7 +159,7 @@ class Player {
     this.toggle();
   }
 
-  // ---- what is seen
+  // ---- drawing
 
   shown() {
     const moving = this.playing && this.until === null;

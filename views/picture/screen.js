@@ -1,5 +1,5 @@
-// What is seen of the films. All that stands still is on one canvas, drawn when it changes; what moves is on canvases over
-// it that are no larger than that, and the cursors on the strips of time are moved, not drawn: a frame costs what moves.
+// The films on the screen. One canvas has the still parts, drawn when they change; the moving parts are on canvases over
+// it that are no larger than these, and the cursors on the strips of time are moved, not drawn: a frame costs its moves.
 
 import { layout } from './layout.js';
 import { CanvasPen } from './pen.js';
@@ -7,7 +7,7 @@ import { MOVED, SETTLED, TOLD, drawMoving, drawStill, facts, movesOf } from './s
 import { drawCursor, drawTimeline } from './timeline.js';
 import { themeKey, themeOf } from './theme.js';
 
-const CURSOR = { width: 12, above: 4 }; // of its canvas: how wide, and how far above the strip its head reaches
+const CURSOR = { width: 12, above: 4 }; // of its canvas: the width, and the height of its head above the strip
 
 export class Screen {
   constructor(root, canvas, films) {
@@ -20,7 +20,7 @@ export class Screen {
 
   end() { for (const { moving, cursor } of this.over) { moving.remove(); cursor.remove(); } }
 
-  // Look at the place and the colours again: whether they are others than those that were drawn last.
+  // Read the place and the colours again; true if they differ from those that were drawn last.
   changed() {
     const size = [this.canvas.clientWidth, this.canvas.clientHeight, devicePixelRatio || 1].join(' '), themed = themeKey(this.root);
     if (this.places && size === this.size && themed === this.themed) return false;
@@ -42,7 +42,7 @@ export class Screen {
     });
   }
 
-  // Begin anew, in a place of this size; false where there is none.
+  // Begin anew, in a place of this size; false if it has no size.
   arrange() {
     const { canvas, context } = this, width = canvas.clientWidth, height = canvas.clientHeight, ratio = devicePixelRatio || 1;
     if (!width || !height) return false;
@@ -56,7 +56,7 @@ export class Screen {
     return true;
   }
 
-  // Where the parts of every film stand.
+  // Lay out the parts of every film.
   arranged(width, height, theme) {
     const { films, most, palette } = this;
     const two = films.length > 1, beside = two && width / height > 1.1, gap = 26;
@@ -74,7 +74,7 @@ export class Screen {
     });
   }
 
-  // All of a moment, with one pen: for what is saved.
+  // Draw all of a moment with one pen, for a saved file.
   paint(pen, places, slot) {
     for (const spot of places) {
       const { film, time, style } = spot, { number, progress } = film.at(slot), over = slot > film.slots;
@@ -110,7 +110,7 @@ export class Screen {
     pen.text(`${frame.line}   ${film.picture.lines[frame.line] ?? ''}`, head.x + 11 * scale, head.y + 29.5 * scale, { fill: theme.text, size: 13.5 * scale, mono: true, width: head.width - 24 * scale });
   }
 
-  // The canvases of a film's moves and of its cursor, where they belong and as large as that.
+  // Place the canvases of a film's moves and of its cursor, each as large as needed.
   place(spot, { moving, cursor }, over) {
     const { time, style } = spot, box = spot.moves?.box;
     spot.drawn = null;
@@ -122,7 +122,7 @@ export class Screen {
     drawCursor(new CanvasPen(context, style.theme.font), strip, 0, 1, style, over);
   }
 
-  // A canvas made to cover a box, on whole pixels of the screen; what is drawn there has the coordinates of all.
+  // Make a canvas cover a box, on whole pixels of the screen; drawing there uses the coordinates of the whole.
   sheet(canvas, box) {
     const { ratio } = this, x = Math.floor(box.x * ratio), y = Math.floor(box.y * ratio);
     canvas.width = Math.ceil((box.x + box.width) * ratio) - x; canvas.height = Math.ceil((box.y + box.height) * ratio) - y;
@@ -135,7 +135,7 @@ export class Screen {
   move(spot, { cursor }, progress, slot) {
     const { time, style, moves } = spot;
     cursor.style.transform = `translate(${time.x + (Math.min(slot, this.total) / this.total) * time.width - CURSOR.width / 2}px, ${time.y - CURSOR.above}px)`;
-    const come = progress >= TOLD ? 1 : progress >= SETTLED ? SETTLED : progress; // as far as it can be seen
+    const come = progress >= TOLD ? 1 : progress >= SETTLED ? SETTLED : progress; // as far as it is visible
     if (!moves?.box || spot.drawn === come) return;
     const { box: { x, y, width, height } } = moves;
     spot.drawn = come;

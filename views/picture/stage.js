@@ -5,12 +5,12 @@ import { busiest, counted, drawBand, drawBanks, drawMatrix, drawWords, emptyBand
 import { drawTree } from './tree.js';
 
 export const MOVED = 0.62; // from here on a value has arrived
-const MOST_TOLD = 20; // arrows that carry their numbers along
-const MOST_ARROWS = 130; // of more only the busiest warp's are drawn
+const MOST_TOLD = 20; // arrows that show their numbers
+const MOST_ARROWS = 130; // if there are more, only the busiest warp's are drawn
 const LOW = 12; // pixels, at scale 1, of a row of threads: arrows from lane to lane that are lower hide the lanes
 
-// What stands still while a frame goes on: before its values have arrived (`moved` false), and after. Tells where the
-// words of global memory stand.
+// Draw the still parts of a frame: before its values have arrived (`moved` false), and after. Returns the places of the
+// words of global memory.
 export function drawStill(pen, film, place, index, moved, style) {
   const frame = film.frames[index];
   const before = film.state(index), after = moved ? film.state(index + 1) : before;
@@ -25,8 +25,8 @@ export function drawStill(pen, film, place, index, moved, style) {
   return spots;
 }
 
-// What moves in a frame: values from where they lie to where they are wanted, and the wall that is built at a barrier;
-// `box`: around all of it at any time, null where nothing moves.
+// The moving parts of a frame: values on the way from their source to their target, and the wall built at a barrier;
+// `box`: encloses all of it at any time, null if nothing moves.
 export function movesOf(film, place, index, spots, { theme, scale }) {
   const frame = film.frames[index], wall = frame.kind === 'barrier' ? place.wall : null;
   const found = frame.sums.length ? sums(film, frame, place, spots) : frame.shuffles.length ? shuffles(frame, place) : copies(film, frame, place, spots);
@@ -42,7 +42,7 @@ export function movesOf(film, place, index, spots, { theme, scale }) {
   return { wall, arrows, box: around(wall, arrows, scale) };
 }
 
-// A frame's moves when it has come so far, from 0 to 1; they stand still between SETTLED and TOLD, and after it.
+// Draw a frame's moves at a progress from 0 to 1; they stand still between SETTLED and TOLD, and after it.
 export const SETTLED = 0.66, TOLD = 0.97;
 export function drawMoving(pen, { wall, arrows }, progress, style) {
   if (wall) drawWall(pen, wall, progress, style);
@@ -53,7 +53,7 @@ export function drawMoving(pen, { wall, arrows }, progress, style) {
   }
 }
 
-// A curve lies between its points; its head and what it carries along reach further.
+// A curve lies between its points; its head and its number reach further.
 function around(wall, arrows, scale) {
   const xs = [], ys = [];
   if (wall) { xs.push(wall.x, wall.x + wall.width); ys.push(wall.y, wall.y + wall.height); }
@@ -66,7 +66,7 @@ function around(wall, arrows, scale) {
   return { x, y, width: Math.max(...xs) - x, height: Math.max(...ys) - y };
 }
 
-// What the threads hold while they take the other side of a sum.
+// Draw the values that the threads hold while they fetch the other side of a sum.
 function held(frame, { hand }) {
   const own = frame.sums.at(-1)?.operands.find((operand) => operand.values.length && (operand.source === 'own' || (operand.source !== 'lane' && operand.places.includes(-1))));
   if (!own) return hand;
@@ -119,7 +119,7 @@ function drawThreads(pen, film, frame, grid, state, moved, style) {
   });
 }
 
-// A barrier is a wall: nobody passes before all have come.
+// A barrier is a wall: no thread passes before all have arrived.
 function drawWall(pen, wall, progress, { theme, scale }) {
   const course = wall.height / 2, brick = 22 * scale, built = wall.width * Math.min(1, 0.15 + progress * 1.3);
   pen.rect(wall.x, wall.y, built, wall.height, { fill: theme.wall });
@@ -129,11 +129,11 @@ function drawWall(pen, wall, progress, { theme, scale }) {
   }
 }
 
-// ---- what moves
+// ---- moving parts
 
 const warpOf = ({ thread }) => Math.floor(thread / WARP);
 
-// An arrow from cell to cell: an arc over the row where both stand in one, else across the rows.
+// An arrow from cell to cell: an arc over the row if both are in one row, else across the rows.
 function path(from, to) {
   const x1 = from.x + from.width / 2, x2 = to.x + to.width / 2;
   if (Math.abs(from.y - to.y) < 1) {
@@ -145,7 +145,7 @@ function path(from, to) {
   return aside ? [x1, y1, x1 + aside * 1.3, y1 + (y2 - y1) * 0.25, x1 + aside * 1.3, y1 + (y2 - y1) * 0.75, x2, y2] : [x1, y1, x1, y1 + bend, x2, y2 - bend, x2, y2];
 }
 
-// Where a curve is when it has come so far.
+// The point of a curve at a progress.
 function on(points, t) {
   const u = 1 - t;
   const at = (i) => u * u * u * points[i] + 3 * u * u * t * points[i + 2] + 3 * u * t * t * points[i + 4] + t * t * t * points[i + 6];
@@ -165,7 +165,7 @@ function sums(film, frame, place, spots) {
   const stored = frame.touches.find((touch) => touch.kind === 'store' && place.words.has(touch.array));
   const made = [];
   for (const sum of frame.sums) {
-    if (sum.symbol.startsWith('×')) continue; // a multiply-add lights what it takes
+    if (sum.symbol.startsWith('×')) continue; // a multiply-add highlights its operands
     frame.threads.forEach((thread, i) => {
       if (sum.operands.some((o) => spots.some((band) => band?.touch.array === o.source)) && Math.floor(thread / WARP) !== busiestOf(frame)) return;
       const home = stored && place.words.get(stored.array).cell(stored.places[i] / film.picture.arrays[stored.array].element);

@@ -1,4 +1,4 @@
-// The colours and types of the page, as its theme says them just now.
+// The colours and fonts of the page's current theme.
 
 const NAMES = ['text-color', 'background-color', 'secondary-background-color', 'primary-color', 'font', 'code-font'];
 

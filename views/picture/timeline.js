@@ -1,4 +1,4 @@
-// The whole block at a glance: a row a warp, time from left to right, walls where all wait, red where banks conflict.
+// The whole block at a glance: a row per warp, time from left to right, a wall for each barrier, red for bank conflicts.
 
 import { WARP } from './film.js';
 

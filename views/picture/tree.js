@@ -1,11 +1,11 @@
-// The tree of a reduction: who added whose value, level by level, from what the frames say. Threads and words share one
-// axis; what does not lead to the block's result is pale.
+// The tree of a reduction: which thread added which value, level by level, from the frames. Threads and words share one
+// axis; sums that do not lead to the block's result are pale.
 
 import { short } from './film.js';
 
 const MOST_LEVELS = 24, FEWEST_SUMS = 3;
 
-// [{index of the frame, moves, edges: [{from, to, value, useful}]}], or none where nothing is summed up in a tree.
+// [{index of the frame, moves, edges: [{from, to, value, useful}]}], or an empty list if there is no tree.
 export function treeOf(film) {
   const levels = film.frames.map((frame, index) => levelOf(film, frame, index)).filter((level) => level.edges.length);
   const sums = levels.filter((level) => !level.moves);
@@ -36,7 +36,7 @@ function levelOf(film, frame, index) {
 
 const fromInside = (film, { source }) => source === 'lane' || (source !== 'own' && film.picture.arrays[source].space === 'shared');
 
-// The thread or word that a side of a sum came from; null where it came from outside the block.
+// The thread or word that a side of a sum came from; null if it came from outside the block.
 function sourceOf(film, operand, thread, i) {
   if (operand.source === 'own') return thread;
   if (!fromInside(film, operand)) return null;
@@ -45,7 +45,7 @@ function sourceOf(film, operand, thread, i) {
   return operand.source === 'lane' ? place : Math.floor(place / film.picture.arrays[operand.source].element);
 }
 
-// Backwards from the thread that gives the result away: which sums it is made of.
+// Mark the sums in the block's result, backwards from the thread that stores it.
 function prune(film, levels) {
   const last = film.frames.findLast((frame) => frame.touches.some((touch) => film.isGlobal(touch) && touch.kind !== 'load'));
   const needed = new Set(last?.threads ?? levels.at(-1).edges.map((edge) => edge.to));
@@ -84,7 +84,7 @@ export function drawTree(pen, film, box, index, style) {
   });
 }
 
-// How far the targets of a level stand apart at least.
+// The smallest distance between the targets of a level.
 function spacing(edges) {
   const targets = [...new Set(edges.map((edge) => edge.to))].sort((a, b) => a - b);
   return Math.min(Infinity, ...targets.slice(1).map((to, i) => to - targets[i]));

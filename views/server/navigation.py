@@ -23,7 +23,7 @@ def pages() -> list[st.Page]:
     return [copy(page) for page in _pages()]
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=1)  # st.Page looks at its file
 def _pages() -> tuple[st.Page, ...]:
     return (
         st.Page("views/ladder/page.py", title="Ladder", icon=":material/stairs:", url_path="ladder", default=True),

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import click
-from streamlit import config
-from streamlit.web import bootstrap, cli
+import streamlit as st
 
 from engine.records import NotRunnable
 from engine.service import journal, service
 from views.access import policy
 from views.access.policy import BadKeys
+from views.server import streamlit_internals
 
 if sys.platform != "win32":
     import resource
@@ -40,7 +40,6 @@ Streamlit's variables (STREAMLIT_SERVER_PORT, STREAMLIT_SERVER_ADDRESS, ...) and
 .streamlit/config.toml count too: an argument before a variable, a variable before the file."""
 FILES = 10_240  # open at once: 2,500 browsers, and as many as macOS allows
 _ARENA_MAX = -8  # of glibc's mallopt: how many heaps there are
-NO_OPTIONS = {"target", "args"}  # of `streamlit run`'s parameters: the script, and what is the script's
 
 
 def serving(prepare: Callable[[], None]) -> Callable[[Any], AbstractAsyncContextManager[None]]:
@@ -86,18 +85,13 @@ def serve(script: Path, arguments: Sequence[str]) -> None:
 
     The App must have been made: it tells Streamlit where the script's own .streamlit/config.toml is.
     """
-    command = [str(script), *flags(arguments)]
     try:
-        with cli.main_run.make_context("streamlit run", command) as context:  # which reads Streamlit's variables too
-            bootstrap.load_config_options({name: context.params[name] for name in context.params.keys() - NO_OPTIONS})
-            check_port(
-                config.get_option("server.address"),
-                config.get_option("server.port"),
-                asked=config.is_manually_set("server.port"),
-            )
-            policy.current()  # what is wrong with the keys is said before anything is served
-            service.connect()  # and what is wrong with the cluster
-            cli.main_run.invoke(context)
+        context = streamlit_internals.run_context(script, flags(arguments))
+        address, port = st.get_option("server.address"), st.get_option("server.port")
+        check_port(address, port, asked=streamlit_internals.is_set("server.port"))
+        policy.current()  # refuses wrong keys before anything is served
+        service.connect()  # and a wrong cluster
+        streamlit_internals.run(context)
     except click.ClickException as refusal:
         refusal.show()
         sys.exit(refusal.exit_code)

@@ -11,12 +11,11 @@ import streamlit as st
 from engine.backends.emulator.state.schedule import parse_schedule
 from engine.catalogue import Kernel, Topic
 from engine.catalogue.entries import Parameter
-from engine.choices import check_here, gpu_here
 from engine.history.history import recorded_of
-from engine.plan import plan
+from engine.plan import check_here, gpu_here, plan
 from engine.records import C_TYPES, CACHE_STATES, COMBINES, DEVICES, NotRunnable, Settled
+from engine.records.words import size_text, whole_number
 from engine.service import service
-from engine.words import size_text, whole_number
 from views.shared import address
 
 AUTO, NONE = "auto", "none"

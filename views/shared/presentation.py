@@ -18,7 +18,7 @@ from urllib.parse import parse_qsl, urlencode
 
 import streamlit as st
 
-from engine.store import lectures
+from engine.store import presentation as store
 
 NAME = "now"  # in the store, which could hold several presentations
 OWN = ("present", "follow")  # names of an address that belong to one window
@@ -53,7 +53,7 @@ def now() -> Presentation | None:
     global _found, _looked
     with _lock:
         if time.monotonic() - _looked >= FRESH_S:
-            kept = lectures.load(NAME)
+            kept = store.load(NAME)
             _found, _looked = (_read(kept) if kept else None), time.monotonic()
         found = _found
     return found if found and datetime.now(UTC) - datetime.fromisoformat(found.utc) < LASTS else None
@@ -102,7 +102,7 @@ def _keep(address: str, seen: str, *, going: bool) -> None:
     # The number must differ from all before it, over restarts and server processes.
     number, utc = time.time_ns() // 1_000_000, datetime.now(UTC).isoformat(timespec="seconds")
     with _lock:
-        lectures.save(NAME, {"number": number, "address": address, "seen": seen, "going": going, "utc": utc})
+        store.save(NAME, {"number": number, "address": address, "seen": seen, "going": going, "utc": utc})
         _found, _looked = Presentation(number, address, seen, going, utc), time.monotonic()
 
 

@@ -18,10 +18,10 @@ from typing import Literal, TypeVar
 
 import streamlit as st
 
+from engine.backends.measure import failed
 from engine.catalogue import KERNELS
 from engine.history import history
-from engine.history.live import LASTING
-from engine.measuring.measure import failed
+from engine.history.history import LASTING
 from engine.records import Measurement, NotRunnable, Settled
 from engine.service import service
 from views.access import visitor

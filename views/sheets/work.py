@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
 
-from engine.measuring.measure import failed
+from engine.backends.measure import failed
 from engine.records import Choice, Measurement, NotRunnable
 from engine.service import service
 from engine.sheets.judging import Submission, judging

@@ -5,11 +5,11 @@ from __future__ import annotations
 import streamlit as st
 
 from engine.catalogue import KERNELS, LADDERS, TOPICS, Topic
-from engine.columns import COLUMNS, COUNTED
-from engine.counters import IN_PLOTS
+from engine.history.tables import COLUMNS, COUNTED
 from engine.plan import ELEMENTS
 from engine.records import Choice
-from engine.words import size_text
+from engine.records.counters import IN_PLOTS
+from engine.records.words import size_text
 from views.shared import address, menus
 from views.sweep.sweep import OVER, Sweep, fitting, kernels_of, parameters_of, ways_of
 

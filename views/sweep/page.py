@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from html import escape
 
 import streamlit as st
 
-from engine import tables
 from engine.catalogue import KERNELS, LADDERS
-from engine.columns import COLUMNS, COUNTED
-from engine.figures.look import CONFIG, Look
+from engine.figures.look import Figure, Look
 from engine.figures.sweep import size_lines
+from engine.history import tables
 from engine.history.history import Known, device_line
+from engine.history.tables import COLUMNS, COUNTED
 from engine.lectures.arithmetic.elements import CLAIM, judged_variants
 from engine.records import Measurement, NotRunnable
-from engine.words import size_text, text_of
+from engine.records.words import size_text, text_of
+from views.chart.component import Chart
 from views.html import table
-from views.ladder.panels.plot import validated
 from views.server.navigation import toolbar
 from views.shared import address, keyboard, menus, work
 from views.shared.slots import NOTHING, Slot
@@ -79,10 +78,9 @@ class SweepResults:
         self._title = Slot("sweeptitle")
         self._height = min(max(keyboard.window()[1] - ABOVE_LINES, LEAST), LARGEST)
         # The lines have their place before there are any, so nothing moves when they arrive.
-        self._plot = (
-            None if sweep.over == "blocks" else st.container(key="sweepplot", height=self._height, border=False)
-        )
-        self._drawn: list[str] = []
+        self._chart = None
+        if sweep.over != "blocks":
+            self._chart = Chart(st.container(key="sweepplot", height=self._height, border=False), "lines")
         self._verdict, self._table = Slot("sweepverdict"), Slot("sweeptable")
         st.download_button("CSV", lambda: csv(sweep, facts_of(sweep)), f"sweep-{sweep.topic.name}.csv", "text/csv",
                            on_click="ignore", icon=":material/download:", key="csv")  # fmt: skip
@@ -108,12 +106,9 @@ class SweepResults:
         self._reasons.html(reasons_of(facts))
 
     def _lines(self, facts: dict[Cell, Known], values: dict[Cell, float | None]) -> None:
-        if self._plot is None:
-            return
-        text = lines(self._sweep, facts, values, self._height)
-        if text and self._drawn[-1:] != [text]:
-            self._drawn.append(text)
-            self._plot = self._plot.plotly_chart(validated(text), key=f"lines {len(self._drawn)}", config=CONFIG)
+        figure = lines(self._sweep, facts, values, self._height) if self._chart is not None else None
+        if self._chart is not None and figure is not None:
+            self._chart.draw(figure, alt=f"{COLUMNS[self._sweep.key].heading} over {self._sweep.label}")
 
 
 def facts_of(sweep: Sweep) -> dict[Cell, Known]:
@@ -145,18 +140,18 @@ def known_of(kernel: str, values: dict[Cell, float | None]) -> dict[int, float]:
     return {at: value for (name, at), value in values.items() if name == kernel and value}
 
 
-def lines(sweep: Sweep, facts: dict[Cell, Known], values: dict[Cell, float | None], height: int) -> str:
-    """Return the lines as a figure in JSON; "" without values."""
+def lines(sweep: Sweep, facts: dict[Cell, Known], values: dict[Cell, float | None], height: int) -> Figure | None:
+    """Return the numbers as lines over what is swept; None if there are none."""
     used = [(cell, m) for cell in sweep.cells if values[cell] is not None and (m := used_of(facts[cell], sweep.key))]
     if not used:
-        return ""
+        return None
     frame = tables.measurement_table([m for _, m in used])
     frame["swept"] = [value for (_, value), _ in used]
     names = {kernel: KERNELS[kernel].title for kernel in sweep.kernels}
     judged = sweep.over == "elements" and COLUMNS[sweep.key].group != COUNTED
     band = (*CLAIM, "best, says Crovella") if judged else None
     over = ("swept", "N" if sweep.over == "sizes" else sweep.label)
-    return json.dumps(size_lines(frame, sweep.key, names, Look(height=height), over, band))
+    return size_lines(frame, sweep.key, names, Look(height=height), over, band)
 
 
 def best_of(

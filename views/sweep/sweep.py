@@ -6,11 +6,10 @@ from dataclasses import dataclass, replace
 
 from engine.catalogue import Kernel, Topic
 from engine.catalogue.entries import Parameter
-from engine.choices import settle
-from engine.counters import COUNTERS
-from engine.plan import ELEMENTS, grid_for, offered, strides
+from engine.plan import ELEMENTS, grid_for, offered_elements, settle, strides
 from engine.records import Choice, Settled
-from engine.words import size_text
+from engine.records.counters import COUNTERS
+from engine.records.words import size_text
 
 OVER = {"blocks": "Block sizes", "sizes": "N", "knob": "Parameter", "elements": "Elements per thread"}
 # the name in the address of the swept values
@@ -108,4 +107,8 @@ def kernels_of(topic: Topic, over: str, parameter: str | None) -> list[Kernel]:
 
 def fitting(over: str, values: list[int], n: int, block_size: int) -> list[int]:
     """Return the values without those of elements per thread that would need less than one block."""
-    return [value for value in values if over != "elements" or value not in ELEMENTS or value in offered(n, block_size)]
+    return [
+        value
+        for value in values
+        if over != "elements" or value not in ELEMENTS or value in offered_elements(n, block_size)
+    ]

@@ -1,1 +1,1 @@
-"""The GPU: the only folder that imports CuPy. Launches, memory, timing, the peers that are timed alongside."""
+"""The GPU backend, the only folder that imports CuPy: launches, memory, and the libraries that are timed alongside."""

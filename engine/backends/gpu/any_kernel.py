@@ -1,4 +1,4 @@
-"""Any kernel on the GPU: launched once with the bytes of its arguments, or timed as the catalogue's kernels are.
+"""Run and time any kernel on the GPU.
 
 The arrays are copies with guard zones behind them, as a plan's buffers are. An illegal address poisons the process's
 CUDA context.
@@ -21,29 +21,29 @@ from engine.backends.gpu.launches import (
     MAX_THREADS_PER_BLOCK,
     Prepared,
     architecture,
-    explained,
+    explain_errors,
 )
 from engine.backends.gpu.memory import ALIGNMENT, GUARD_BYTE, GUARD_BYTES, stream
-from engine.backends.gpu.timing import time_plan
 from engine.backends.launch_limits import check_sizes
+from engine.backends.timing.gpu import time_plan
 from engine.compile.names import readable
 from engine.compile.nvrtc import compile_source
 from engine.records import Array, Launch, NotRunnable, Plan, RunFailed, Settled, Timing
 
 Values = Sequence[bytes | str]  # the bytes of an argument, or the name of the array that it points to
-# The file's name for a variable of the module -> what it is called there, its bytes, and what it is set to.
+# A module variable's name in the file -> its symbol, its bytes, and its initial value.
 Symbols = Mapping[str, tuple[str, int, Array | None]]
 
 
 def run(
     launch: Launch, values: Values, arrays: Mapping[str, Array], symbols: Symbols
 ) -> tuple[dict[str, Array], dict[str, Array]]:
-    """(the arrays, the bytes of the module's variables) after one launch.
+    """Launch once; return (the arrays, the bytes of the module's variables).
 
     NotRunnable, CompileError, RunFailed as for a plan.
     """
     plan = _plan(launch, "cold-clean")
-    with explained(plan), stream():
+    with explain_errors(plan), stream():
         held = _Held(launch, values, arrays, symbols)
         held.enqueue()
         stream().synchronize()
@@ -58,21 +58,22 @@ def time(
     symbols: Symbols,
     cache: str,
 ) -> Timing:
-    """Median and samples in microseconds in a state of the L2: "cold-clean", "cold-dirty" or "hot".
+    """Return median and samples in microseconds in a state of the L2: "cold-clean", "cold-dirty" or "hot".
 
-    A launch runs many times on the same arrays, on what the launch before it has left there."""
+    The launches run on the same arrays, so each starts from the result of the launch before.
+    """
     plan = _plan(launch, cache)
-    with explained(plan), stream():
+    with explain_errors(plan), stream():
         held = _Held(launch, values, arrays, symbols)
     prepared = Prepared(plan, held.there, held.enqueue, partial(np.empty, 0), "launch", (held,))
     timing = time_plan(prepared, cache)
-    with explained(plan), stream():
+    with explain_errors(plan), stream():
         held.check_guards(readable(launch.kernel))
     return timing
 
 
 def on_gpu(array: Array) -> Any:
-    """A copy as a CuPy array."""
+    """Copy an array to the GPU."""
     return cupy.asarray(array)
 
 
@@ -89,7 +90,7 @@ class _Held:
         check_sizes(launch)
         self._like, self._symbols = dict(arrays), symbols
         self.there = {name: _guarded(array) for name, array in arrays.items()}
-        self._module = Module()  # its own, whose variables nobody else has changed
+        self._module = Module()  # a module of its own, whose variables nothing else has changed
         self._module.load(compile_source(launch.source, architecture()))
         function = driver.moduleGetFunction(self._module.ptr, launch.kernel)
         for name, size, value in symbols.values():
@@ -114,12 +115,12 @@ class _Held:
             self.enqueue = partial(driver.launchKernel, *where, 0)
 
     def arrays(self) -> dict[str, Array]:
-        """Copies in the shape and type of what was given."""
+        """Return copies of the arrays in their original shape and type."""
         return {name: self.there[name][: like.nbytes].get(stream=stream()).view(like.dtype).reshape(like.shape)
                 for name, like in self._like.items()}  # fmt: skip
 
     def symbols(self) -> dict[str, Array]:
-        """The bytes of the module's variables, by the file's name for them."""
+        """Return the bytes of the module's variables, by their names in the file."""
         found = {}
         for called, (name, size, _) in self._symbols.items():
             found[called] = np.empty(size, np.uint8)
@@ -127,7 +128,7 @@ class _Held:
         return found
 
     def check_guards(self, kernel: str) -> None:
-        """RunFailed where the zone behind an array was written."""
+        """Raise RunFailed if the guard zone behind an array was written."""
         for name, like in self._like.items():
             if (self.there[name][like.nbytes :].get(stream=stream()) != GUARD_BYTE).any():
                 sentence = f"{kernel} wrote past the end of `{name}`; run it on the emulator to see the line."
@@ -142,7 +143,7 @@ class _Held:
 
 
 def _guarded(array: Array) -> Any:
-    """The bytes of an array on the device, with a guard zone behind them."""
+    """Copy an array's bytes to the device, with a guard zone behind them."""
     raw = np.ascontiguousarray(array).view(np.uint8).reshape(-1) if array.size else np.empty(0, np.uint8)
     held = cupy.full(-(-raw.size // ALIGNMENT) * ALIGNMENT + GUARD_BYTES, GUARD_BYTE, np.uint8)
     held[: raw.size].set(raw, stream=stream())
@@ -150,7 +151,7 @@ def _guarded(array: Array) -> Any:
 
 
 def _plan(launch: Launch, cache: str) -> Plan:
-    """The launch as a plan of its own, for those who explain and time plans."""
+    """Return the launch as a plan, for functions that work on plans."""
     threads = launch.block[0] * launch.block[1] * launch.block[2]
     blocks = launch.grid[0] * launch.grid[1] * launch.grid[2]
     choice = Settled(readable(launch.kernel), blocks * threads, threads, blocks, cache=cache, device="gpu")

@@ -1,19 +1,20 @@
-"""The GPU as a backend: it runs and times; what it counts inside only a profiler knows."""
+"""The GPU as a backend. It runs and times; only a profiler can count inside it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from engine.backends.gpu import device, launches, timing
+from engine.backends.gpu import device, launches
 from engine.backends.gpu.memory import fill, stream
+from engine.backends.timing import gpu
 from engine.catalogue.inputs import recipe_of
 from engine.catalogue.libraries import peers_named
 from engine.records import Plan, Progress, Run, Timing
 
 
 class Gpu:
-    """The GPU of this process, on its one stream."""
+    """The GPU of this process and its one stream."""
 
     times, counts, traces, ordered = True, False, False, False
 
@@ -26,8 +27,10 @@ class Gpu:
         return launches.run(plan, recipe_of(plan.choice), progress)
 
     def time(self, plan: Plan, progress: Progress) -> Timing:
-        """Median and samples in microseconds, in the choice's state of the L2, beside the libraries of its work."""
+        """Return median and samples in microseconds, in the choice's L2 state, beside the libraries that do the same
+        work.
+        """
         prepared = launches.prepare(plan, recipe_of(plan.choice))
         with stream():
-            fill(plan, prepared.arrays)  # tickets and slots are zero before the first launch; each leaves them so
-        return timing.time_plan(prepared, plan.choice.cache, peers_named(plan.choice.kernel), progress)
+            fill(plan, prepared.arrays)  # tickets and slots are zero before the first launch; each launch resets them
+        return gpu.time_plan(prepared, plan.choice.cache, peers_named(plan.choice.kernel), progress)

@@ -1,4 +1,4 @@
-"""What CuPy itself brings: the CUB that is built into it, and copies and integrals as its users write them."""
+"""Libraries that CuPy includes: its built-in CUB, and copies and integrals in CuPy's usual style."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from engine.records import NotRunnable
 
 
 def reduced(prepared: Prepared, operation: str) -> Peer:
-    """CUB's DeviceReduce for another operator than the sum."""
+    """Build CUB's DeviceReduce for an operator other than the sum."""
     _check_cub()
     code = {"product": cub.CUPY_CUB_PROD, "minimum": cub.CUPY_CUB_MIN, "maximum": cub.CUPY_CUB_MAX}[operation]
     values = input_of(prepared)
@@ -33,7 +33,7 @@ def reduced(prepared: Prepared, operation: str) -> Peer:
 
 
 def scanned(prepared: Prepared, operation: str) -> Peer:
-    """CUB's DeviceScan as CuPy calls it: in place, so that a run scans what the run before left."""
+    """Build CUB's DeviceScan as CuPy calls it: in place, so each run scans the result of the run before."""
     _check_cub()
     values = input_of(prepared)
     place = cupy.empty_like(values)
@@ -50,7 +50,7 @@ def scanned(prepared: Prepared, operation: str) -> Peer:
 
 
 def copied(prepared: Prepared, operation: str) -> Peer:
-    """A slice with an offset or a stride, as an array of its own: a copy by the driver, or CuPy's kernel."""
+    """Build a contiguous copy of a slice with an offset or a stride: a copy by the driver, or CuPy's kernel."""
     plan = prepared.plan
     step = knob(kernel_named(plan.choice.kernel), plan.choice)
     values, n = input_of(prepared), plan.choice.n
@@ -60,7 +60,7 @@ def copied(prepared: Prepared, operation: str) -> Peer:
 
 
 def cut(prepared: Prepared, operation: str) -> Peer:
-    """The slice from the kernel's offset on, as an array of its own: a copy by the driver."""
+    """Build a contiguous copy of the slice from the kernel's offset on: a copy by the driver."""
     choice = prepared.plan.choice
     view = input_of(prepared)[knob(kernel_named(choice.kernel), choice) :]
     place = cupy.empty_like(view)
@@ -68,7 +68,7 @@ def cut(prepared: Prepared, operation: str) -> Peer:
 
 
 def transposed(prepared: Prepared, operation: str) -> Peer:
-    """The transposed view of the matrix as an array of its own, by CuPy's kernel for copies."""
+    """Build a contiguous copy of the transposed matrix, by CuPy's copy kernel."""
     n = prepared.plan.choice.n
     matrix = input_of(prepared).reshape(n, n)
     answer: list[Any] = [None]
@@ -80,7 +80,7 @@ def transposed(prepared: Prepared, operation: str) -> Peer:
 
 
 def placed(prepared: Prepared, operation: str) -> Peer:
-    """`values.argmax()`: the place alone; the number is looked up outside the time."""
+    """Build `values.argmax()`: it finds the index alone; the value is looked up outside the timing."""
     values = input_of(prepared)
     place: list[Any] = [None]
 
@@ -91,7 +91,7 @@ def placed(prepared: Prepared, operation: str) -> Peer:
 
 
 def integrated(prepared: Prepared, operation: str) -> Peer:
-    """An elementwise kernel that evaluates f at every point, and the sum of the array that it writes."""
+    """Build an elementwise kernel that evaluates f at every point, and the sum of its array."""
     n = prepared.plan.choice.n
     values = cupy.empty(n, np.float64)
     width = (trapezoid.B - trapezoid.A) / (n - 1)

@@ -1,4 +1,4 @@
-"""What a GPU is, for the record: its limits, with the source of each peak. Reads; changes nothing."""
+"""A GPU's limits and peaks for the record, with the source of each peak. Read-only."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ from typing import Any
 import cupy
 from cupy_backends.cuda.api import runtime
 
-from engine.backends.gpu import probes
-from engine.host.rates import arithmetic_peak, fp32_lanes
+from engine.backends.timing import probes
+from engine.machine.rates import arithmetic_peak, fp32_lanes
 
 MEMORY_CLOCK_KHZ, BUS_WIDTH_BITS = 36, 37  # cudaDeviceAttr
 
 
 @lru_cache(maxsize=1)
 def describe() -> dict[str, Any]:
-    """{kind, name, compute capability, multiprocessors, memory, clock, peaks in GB/s and GFLOP/s}. Asked once."""
+    """Return {kind, name, compute capability, multiprocessors, memory, clock, peaks in GB/s and GFLOP/s}, asked
+    once.
+    """
     number = runtime.getDevice()
     properties = runtime.getDeviceProperties(number)
     capability = cupy.cuda.Device(number).compute_capability
@@ -40,7 +42,7 @@ def describe() -> dict[str, Any]:
 
 
 def _peak_bandwidth(number: int) -> tuple[float | None, str | None]:
-    """Bytes that the memory bus can carry: two transfers per memory clock."""
+    """Return the bytes that the memory bus can carry: two transfers per memory clock."""
     clock_khz = runtime.deviceGetAttribute(MEMORY_CLOCK_KHZ, number)
     bits = runtime.deviceGetAttribute(BUS_WIDTH_BITS, number)
     if not clock_khz or not bits:

@@ -1,7 +1,7 @@
 """Plan -> Run with CuPy: compile, feed, launch, read back. One process drives one GPU, on one stream.
 
-Everything that a launch needs is built once in `prepare`, so that timing only hands prebuilt pointers to the driver.
-An illegal address poisons the process's CUDA context: after RunFailed the process must be replaced.
+`prepare` builds everything that a launch needs, so that timing only passes prebuilt pointers to the driver. An illegal
+address poisons the process's CUDA context: after RunFailed the process must be replaced.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from cupy_backends.cuda.api import driver, runtime
 
 from engine.backends.cuda_failures import cuda_failure
 from engine.backends.gpu.memory import Arrays, Recipe, arrays_of, check_guards, fill, forget_inputs, stream
-from engine.backends.gpu.tensor_maps import encoded
+from engine.backends.gpu.tensor_maps import encode_map
 from engine.backends.launch_limits import check_sizes
 from engine.compile.nvrtc import compile_launch, compile_source
 from engine.records import (
@@ -49,7 +49,7 @@ class Prepared:
     """A plan with its memory, functions and arguments in place.
 
     `enqueue()` puts the plan's device steps on `stream()` and returns at once. `fetch()` waits and returns the answer,
-    with the host's share of the work (a HostSum) done. `keep` holds what the raw pointers point to.
+    with the host's part of the work (a HostSum) done. `keep` holds the objects behind the raw pointers.
     """
 
     plan: Plan
@@ -61,9 +61,9 @@ class Prepared:
 
 
 def run(plan: Plan, recipe: Recipe, progress: Progress | None = None) -> Run:
-    """One checked-from-outside execution: result buffers poisoned, one pass, the answer on the host.
+    """Execute the plan once with poisoned result buffers and copy the answer to the host. The caller checks it.
 
-    Raises NotRunnable (memory, launch limits), CompileError, RunFailed (illegal address, a write past a buffer).
+    NotRunnable (memory, launch limits), CompileError, RunFailed (illegal address, a write past a buffer).
     """
     say = progress or (lambda fraction, text: None)
     say(0.0, "Compiling and filling the GPU's memory")
@@ -73,8 +73,8 @@ def run(plan: Plan, recipe: Recipe, progress: Progress | None = None) -> Run:
 
 
 def execute(prepared: Prepared) -> Run:
-    """One pass over freshly poisoned buffers, with the guard zones checked."""
-    with explained(prepared.plan), stream():
+    """Execute the plan once over freshly poisoned buffers, and check the guard zones."""
+    with explain_errors(prepared.plan), stream():
         fill(prepared.plan, prepared.arrays)
         prepared.enqueue()
         output = prepared.fetch()
@@ -83,14 +83,14 @@ def execute(prepared: Prepared) -> Run:
 
 
 def prepare(plan: Plan, recipe: Recipe) -> Prepared:
-    """The plan's buffers (inputs filled), functions and arguments. NotRunnable, CompileError as in `run`."""
-    with explained(plan), stream():
+    """Prepare the plan's buffers (inputs filled), functions and arguments. NotRunnable, CompileError as in `run`."""
+    with explain_errors(plan), stream():
         arrays = arrays_of(plan, recipe)
         steps: list[Callable[[], None]] = []
         keep: list[Any] = []
         for step in plan.steps:
             if isinstance(step, Launch):
-                check_sizes(step)  # before the driver's own limit, which is that of the kernel's registers
+                check_sizes(step)  # before the driver's own limit, which depends on the kernel's registers
                 launch, kept = (_shared_launcher if step.shared_bytes else launcher)(step, arrays)
                 steps.append(launch)
                 keep += kept
@@ -104,7 +104,7 @@ def prepare(plan: Plan, recipe: Recipe) -> Prepared:
 
 
 def _as_one(steps: list[Callable[[], None]], keep: list[Any]) -> tuple[Callable[[], None], str]:
-    """All steps as one call. Several become a graph: 2 us of host time a replay against 5 us for each launch."""
+    """Return all steps as one call. Several become a graph: 2 us of host time per replay against 5 us per launch."""
     if len(steps) == 1:
         return steps[0], "launch"
     stream().begin_capture()
@@ -119,7 +119,7 @@ def _as_one(steps: list[Callable[[], None]], keep: list[Any]) -> tuple[Callable[
 
 
 def launcher(launch: Launch, arrays: Arrays) -> tuple[Callable[[], None], list[Any]]:
-    """A launch as a call without arguments, and what must outlive it."""
+    """Return a launch as a call without arguments, and the objects that must outlive it."""
     compile_launch(launch, architecture())
     module, function = _function(launch.source, launch.kernel)
     threads = launch.block[0] * launch.block[1] * launch.block[2]
@@ -140,7 +140,7 @@ def launcher(launch: Launch, arrays: Arrays) -> tuple[Callable[[], None], list[A
 
 
 def _shared_launcher(launch: Launch, arrays: Arrays) -> tuple[Callable[[], None], list[Any]]:
-    """As `launcher`, with shared memory beside what the kernel declares, which must be allowed first."""
+    """Return a launch with dynamic shared memory, which must be allowed first."""
     compile_launch(launch, architecture())
     module, function = _function(launch.source, launch.kernel)
     driver.funcSetAttribute(function, MAX_DYNAMIC_SHARED_BYTES, launch.shared_bytes)
@@ -163,7 +163,7 @@ def _check_residency(launch: Launch, function: int, threads: int) -> None:
 
 def _argument(argument: str | Scalar | TensorMap, arrays: Arrays) -> Any:
     if isinstance(argument, TensorMap):
-        return encoded(argument, arrays[argument.buffer].data.ptr)
+        return encode_map(argument, arrays[argument.buffer].data.ptr)
     if isinstance(argument, str):
         return ctypes.c_uint64(arrays[argument].data.ptr)
     return np.ctypeslib.as_ctypes_type(dtype_of(argument.dtype))(argument.value)
@@ -171,7 +171,7 @@ def _argument(argument: str | Scalar | TensorMap, arrays: Arrays) -> Any:
 
 @lru_cache(maxsize=1)
 def architecture() -> str:
-    """What NVRTC compiles for: "sm_90"."""
+    """Return NVRTC's target: "sm_90"."""
     return f"sm_{cupy.cuda.Device().compute_capability}"
 
 
@@ -183,7 +183,7 @@ def _function(source: Source, kernel: str) -> tuple[Any, int]:
 
 
 def _fetcher(plan: Plan, arrays: Arrays) -> Callable[[], Array]:
-    """Copy the answer to pinned memory, wait, and add on the host where the plan says so, in the element type."""
+    """Return a function that copies the answer to pinned memory, waits, and adds on the host if the plan says so."""
     last = plan.steps[-1]
     name, count = (last.buffer, last.count) if isinstance(last, HostSum) else (plan.result, plan.result_count)
     array = arrays[name]
@@ -207,8 +207,8 @@ def _pinned(dtype: np.dtype[Any], count: int) -> Array:
 
 
 @contextmanager
-def explained(plan: Plan) -> Iterator[None]:
-    """Turn what CUDA raises into NotRunnable or RunFailed with one sentence."""
+def explain_errors(plan: Plan) -> Iterator[None]:
+    """Turn a CUDA error into NotRunnable or RunFailed with one sentence."""
     try:
         yield
     except Exception as error:

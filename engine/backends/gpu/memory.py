@@ -1,4 +1,4 @@
-"""The GPU's memory: inputs made on the device and kept for the next rung, guarded buffers, room for both."""
+"""The GPU's memory: inputs made on the device and kept for the next rung, and guarded buffers."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ Arrays = dict[str, Any]  # buffer -> cupy.ndarray
 GUARD_BYTES = 4096  # behind every buffer that a kernel may write
 GUARD_BYTE = 0xA5
 ALIGNMENT = 512
-RESERVE_BYTES = 512 << 20  # left to the context, the flush buffers and the libraries measured alongside
+RESERVE_BYTES = 512 << 20  # left to the context, the flush buffers and the libraries
 
 
 @lru_cache(maxsize=1)
 def stream() -> Any:
-    """The process's one stream. Non-blocking: nothing waits for the legacy stream."""
+    """Return the process's one stream. It is non-blocking: nothing waits for the legacy stream."""
     return cupy.cuda.Stream(non_blocking=True)
 
 
 def arrays_of(plan: Plan, recipe: Recipe) -> Arrays:
-    """Inputs from the cache or filled; all other buffers in one piece of memory, a guard zone behind each."""
+    """Return the inputs, from the cache or filled; all other buffers lie in one piece of memory with guard zones."""
     inputs = {buffer.name: (buffer, *recipe[buffer.name]) for buffer in plan.buffers if buffer.fill == "input"}
     for buffer, _, count in inputs.values():
         if count != buffer.count:
@@ -42,7 +42,7 @@ def arrays_of(plan: Plan, recipe: Recipe) -> Arrays:
     _make_room(plan, missing + sum(sizes), keep=set(keys.values()))
     arrays = {}
     for name, (_, numbers, count) in inputs.items():
-        # A source of the user's own may write its input: it gets fresh memory that nobody else will see.
+        # A user's source may write its input, so it gets fresh memory.
         arrays[name] = _repeated(numbers, count) if plan.choice.source else _cached_input(keys[name], numbers, count)
     slab = cupy.cuda.alloc(max(1, sum(sizes)))
     offset = 0
@@ -62,7 +62,7 @@ def _aligned(size: int) -> int:
 
 _inputs: OrderedDict[tuple[str, int, int], Any] = (
     OrderedDict()
-)  # the last inputs: a ladder runs rung after rung on them
+)  # the last inputs: the rungs of a ladder use the same ones
 
 
 def _input_key(numbers: Array, count: int) -> tuple[str, int, int]:
@@ -80,7 +80,7 @@ def _cached_input(key: tuple[str, int, int], numbers: Array, count: int) -> Any:
 
 
 def _repeated(numbers: Array, count: int) -> Any:
-    """`numbers` repeated to `count` elements, on the device: one period travels, then the filled part is doubled."""
+    """Repeat `numbers` to `count` elements on the device: copy one period, then double the filled part."""
     array = cupy.empty(count, numbers.dtype)
     filled = min(len(numbers), count)
     array[:filled].set(np.ascontiguousarray(numbers[:filled]), stream=stream())
@@ -94,7 +94,7 @@ def _repeated(numbers: Array, count: int) -> Any:
 
 
 def _make_room(plan: Plan, needed: int, keep: set[tuple[str, int, int]]) -> None:
-    """Give up cached inputs if `needed` bytes are not free; NotRunnable if even that is not enough."""
+    """Free cached inputs if fewer than `needed` bytes are free; NotRunnable if that is not enough."""
     pool = cupy.get_default_memory_pool()
     free, total = runtime.memGetInfo()
     available = free + pool.free_bytes() - RESERVE_BYTES
@@ -114,11 +114,11 @@ def _make_room(plan: Plan, needed: int, keep: set[tuple[str, int, int]]) -> None
 
 
 def fill(plan: Plan, arrays: Arrays) -> None:
-    """Poison and zero the buffers as the plan says; enqueued on `stream()`."""
+    """Poison and zero the buffers as the plan says, on `stream()`."""
     for buffer in plan.buffers:
         if buffer.fill != "input":
             array = arrays[buffer.name]
-            # 0xFF.. is NaN: a float that nobody wrote cannot pass as a small error.
+            # 0xFF.. is NaN: an unwritten float cannot pass as a small error.
             poison = 0xFF if array.dtype.kind == "f" else 0xA5
             value = 0 if buffer.fill == "zero" else poison
             runtime.memsetAsync(array.data.ptr, value, array.nbytes, stream().ptr)
@@ -126,7 +126,7 @@ def fill(plan: Plan, arrays: Arrays) -> None:
 
 
 def check_guards(plan: Plan, arrays: Arrays) -> None:
-    """RunFailed if a kernel wrote into the guard zone behind a buffer."""
+    """Raise RunFailed if a kernel wrote into the guard zone behind a buffer."""
     for buffer in plan.buffers:
         if buffer.fill == "input":
             continue
@@ -142,7 +142,7 @@ def check_guards(plan: Plan, arrays: Arrays) -> None:
 
 
 def forget_inputs() -> None:
-    """Give all cached inputs and all pooled memory back to the GPU."""
+    """Return all cached inputs and all pooled memory to the GPU."""
     _inputs.clear()
     stream().synchronize()
     cupy.get_default_memory_pool().free_all_blocks()

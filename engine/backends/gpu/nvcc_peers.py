@@ -1,4 +1,4 @@
-"""CUB's device-wide calls as nvcc builds them, for those that CuPy has not, or wraps in more than the call."""
+"""CUB's device-wide calls built by nvcc, if CuPy lacks them or wraps them in more than the call."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TO_BUILD = "It is not built yet: `python -m engine peers` builds it."
 
 
 def built(prepared: Prepared, operation: str) -> Peer:
-    """The operation on the plan's input. NotRunnable: its library is not built yet, or cannot be."""
+    """Build the operation on the plan's input. NotRunnable: its library is not built yet, or cannot be built."""
     choice, values = prepared.plan.choice, input_of(prepared)
     path = nvcc.path_of(SOURCE, macros(operation, choice.dtype), architecture())
     if not path.exists():
@@ -50,7 +50,7 @@ def built(prepared: Prepared, operation: str) -> Peer:
 
 
 def placed(prepared: Prepared, operation: str) -> Peer:
-    """As `built`, for a call that finds a number and its place."""
+    """Build a call that finds a number and its index; otherwise as `built`."""
     choice, values = prepared.plan.choice, input_of(prepared)
     path = nvcc.path_of(SOURCE, macros(operation, choice.dtype), architecture())
     if not path.exists():
@@ -72,7 +72,7 @@ def placed(prepared: Prepared, operation: str) -> Peer:
 
 
 def macros(operation: str, dtype: str) -> dict[str, str]:
-    """What chooses a call and its type in SOURCE."""
+    """Return the macros that choose a call and its type in SOURCE."""
     return {"OPERATION": operation.upper().replace(" ", "_"), "ELEMENT": C_TYPES[dtype]}
 
 

@@ -1,4 +1,4 @@
-"""The shape of a peer: a library's work beside a prepared plan."""
+"""The record of a library's work beside a prepared plan."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from engine.backends.gpu.memory import stream
 
 @dataclass(frozen=True)
 class Peer:
-    """`enqueue()` puts the library's work on the current stream; `fetch()` waits for it and brings its answer.
+    """A library's work. `enqueue()` puts it on the current stream; `fetch()` waits for it and returns its answer.
 
-    `answer()`: the same on the device, where it is an array whose elements stand in the plan's order.
+    `answer()`: the answer on the device, if it is an array in the plan's order.
     """
 
     name: str
@@ -27,17 +27,17 @@ class Peer:
 
 
 def input_of(prepared: Prepared) -> Any:
-    """The one array that the plan reads, shape (count,)."""
+    """Return the one array that the plan reads, shape (count,)."""
     (values,) = (prepared.arrays[buffer.name] for buffer in prepared.plan.buffers if buffer.fill == "input")
     return values
 
 
 def number_and_place(values: Any, place: Any) -> Any:
-    """The pair that an argmax answers with, of the place that a library found; shape (2,), float64."""
+    """Return an argmax's pair (value, index) for the index that a library found; shape (2,), float64."""
     at = place.reshape(1)
     return cupy.concatenate((values[at].astype(np.float64), at.astype(np.float64)))
 
 
 def peer_of(name: str, enqueue: Callable[[], object], answer: Callable[[], Any]) -> Peer:
-    """A peer whose answer is what `answer()` then holds on the device; shape (k,) or ()."""
+    """Return a Peer whose answer is the value of `answer()` on the device; shape (k,) or ()."""
     return Peer(name, enqueue, lambda: answer().get(stream=stream()).reshape(-1), answer)

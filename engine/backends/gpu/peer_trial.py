@@ -1,4 +1,4 @@
-"""Whether the libraries that do a kernel's work run on this computer and are right: each tried once, at a small n."""
+"""Try each library once at a small n: does it run on this computer, and is it right?"""
 
 from __future__ import annotations
 
@@ -11,16 +11,15 @@ from engine.backends.gpu.memory import stream
 from engine.backends.gpu.peers import peers_of
 from engine.catalogue import KERNELS, default_choice, topic_of
 from engine.catalogue.libraries import NVCC_CUB, PEERS, SLICED, operation_of
-from engine.choices import settle
 from engine.compile import nvcc
-from engine.host.processors import cores
-from engine.plan import plan
+from engine.machine.devices import cores
+from engine.plan import plan, settle
 from engine.records import CompileError, NotRunnable
 
 
 @dataclass(frozen=True)
-class Tried:
-    """One library's work on one element type: `missing` says why it is no peer here; "" where it is one."""
+class Trial:
+    """One library's work on one element type. `missing`: why it cannot be used here; "" if it can."""
 
     operation: str
     dtype: str
@@ -29,7 +28,7 @@ class Tried:
 
 
 def build() -> list[str]:
-    """Build with nvcc what is missing of CUB's calls, all cores at work; what it refused, a sentence each."""
+    """Build the missing CUB calls with nvcc on all cores; returns a sentence for each that it refused."""
     wanted = [
         nvcc_peers.macros(operation, dtype)
         for operation, dtypes in _kinds().items()
@@ -37,7 +36,7 @@ def build() -> list[str]:
         if NVCC_CUB in PEERS[operation] and operation not in SLICED
     ]
     with ThreadPoolExecutor(cores()) as pool:
-        architecture = launches.architecture()  # of this thread's GPU
+        architecture = launches.architecture()  # per thread
         refused = list(pool.map(lambda macros: _refused(macros, architecture), wanted))
     return list(dict.fromkeys(filter(None, refused)))
 
@@ -50,8 +49,8 @@ def _refused(macros: dict[str, str], architecture: str) -> str:
     return ""
 
 
-def tried() -> Iterator[Tried]:
-    """Every peer of every operation and element type, beside the first kernel that does the same."""
+def try_libraries() -> Iterator[Trial]:
+    """Try every library of every operation and element type, beside the first kernel that does the same."""
     for operation, dtypes in _kinds().items():
         for dtype, kernel in dtypes.items():
             choice = replace(default_choice(kernel), dtype=dtype, device="gpu")
@@ -63,11 +62,11 @@ def tried() -> Iterator[Tried]:
             except (NotRunnable, CompileError) as refused:
                 missing = dict.fromkeys(PEERS[operation], str(refused))
             for peer in PEERS[operation]:
-                yield Tried(operation, dtype, peer, missing.get(peer, ""))
+                yield Trial(operation, dtype, peer, missing.get(peer, ""))
 
 
 def _kinds() -> dict[str, dict[str, str]]:
-    """operation -> element type -> a kernel that does it."""
+    """Return operation -> element type -> a kernel that does it."""
     found: dict[str, dict[str, str]] = {}
     for kernel in KERNELS.values():
         operation = operation_of(kernel.name)

@@ -1,4 +1,4 @@
-"""What a user would pick instead of writing a kernel: CUB and cuBLAS, checked like a kernel and timed alongside."""
+"""The libraries that a user would call instead of writing a kernel (CUB, cuBLAS, ...), checked and timed alongside."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from engine.catalogue.libraries import CUB, CUBLAS, CUBLAS_BFLOAT16, CUPY, NVCC_
 from engine.catalogue.topics.reduction import offset
 from engine.records import NotRunnable
 
-CHECKED_ON_HOST = 2**20  # elements of an answer; a longer one is compared with the plan's, on the device
+CHECKED_ON_HOST = 2**20  # elements of an answer; a longer one is compared with the plan's on the device
 LONG_CHAIN = 4096  # roundings
 
 
 def peers_of(prepared: Prepared, names: Sequence[str]) -> tuple[tuple[Peer, ...], dict[str, str]]:
-    """The peers of those names that run here and are right, and for each of the others one sentence why not."""
+    """Return the libraries of those names that run here and are right, and one sentence for each of the others."""
     operation = operation_of(prepared.plan.choice.kernel)
     peers = []
     missing = {}
@@ -43,7 +43,7 @@ def peers_of(prepared: Prepared, names: Sequence[str]) -> tuple[tuple[Peer, ...]
 
 
 def first_here(prepared: Prepared, names: Sequence[str]) -> tuple[str, ...]:
-    """The first of the names whose peer runs here and is right, as a tuple; empty where none does."""
+    """Return the first of the names whose library runs here and is right, as a tuple; empty if none does."""
     with stream():
         return next(((name,) for name in names if peers_of(prepared, (name,))[0]), ())
 
@@ -53,15 +53,16 @@ def _check(prepared: Prepared, peer: Peer) -> None:
     if plan.result_count > CHECKED_ON_HOST and peer.answer is not None:
         _check_on_device(prepared, peer.name, peer.answer())
         return
-    # The bound is the plan's, but a library may add in longer chains than a tree does.
+    # The bound is the plan's, but a library may add in longer chains than a tree.
     checked = topic_of(plan.choice.kernel).check(replace(plan, additions=max(plan.additions, 4096)), peer.fetch())
     if not checked.ok:
         raise NotRunnable(f"{peer.name}'s answer is wrong: {checked.result} instead of {checked.expected}.")
 
 
 def _check_on_device(prepared: Prepared, name: str, answer: Any) -> None:
-    """A long answer against the plan's own, which has been checked: the same numbers, in any order, up to what rounding
-    may make of sums of floats."""
+    """Compare a long answer with the plan's checked answer: the same numbers in any order, within the rounding of float
+    sums.
+    """
     fill(prepared.plan, prepared.arrays)
     prepared.enqueue()
     own = prepared.arrays[prepared.plan.result][: prepared.plan.result_count]
@@ -73,7 +74,7 @@ def _check_on_device(prepared: Prepared, name: str, answer: Any) -> None:
 
 
 def _cub(prepared: Prepared) -> Peer:
-    """CUB's DeviceReduce in CuPy, in the element type. `x.sum()` of int32 would add in int64, without CUB."""
+    """Build CuPy's CUB DeviceReduce in the element type. `x.sum()` of int32 would add in int64, without CUB."""
     (values,) = (prepared.arrays[buffer.name] for buffer in prepared.plan.buffers if buffer.fill == "input")
     if not cub.available:
         raise NotRunnable("This CuPy was built without CUB.")
@@ -86,9 +87,9 @@ def _cub(prepared: Prepared) -> Peer:
 
 
 def _cublas(prepared: Prepared) -> Peer:
-    """cublasSgemm on the FP32 units (no TF32: that is opt-in, and we do not opt in).
+    """Build cublasSgemm on the FP32 units (TF32 is opt-in and stays off).
 
-    cuBLAS counts columns first, so that it sees every matrix transposed: it is asked for N^T M^T = (M N)^T.
+    cuBLAS stores columns first, so it sees every matrix transposed: it computes N^T M^T = (M N)^T.
     """
     library, handle = _cublas_handle()
     n = prepared.plan.choice.n
@@ -106,7 +107,9 @@ def _cublas(prepared: Prepared) -> Peer:
 
 
 def _cublas_bfloat16(prepared: Prepared) -> Peer:
-    """cublasGemmEx of bfloat16 on the tensor cores, with float sums and a float product; order as in `_cublas`."""
+    """Build cublasGemmEx of bfloat16 on the tensor cores, with float sums and a float product; order as in
+    `_cublas`.
+    """
     library, handle = _cublas_handle()
     n = prepared.plan.choice.n
     product = cupy.empty(n * n, np.float32)
@@ -129,7 +132,7 @@ def _cublas_handle() -> tuple[Any, int]:
         from cupy_backends.cuda.libs import cublas
 
         handle = cublas.create()
-    except Exception as error:  # whatever the loader raises: without the library there is no peer
+    except Exception as error:  # any error of the loader: without the library nothing is timed beside the plan
         raise NotRunnable(
             "cuBLAS is not installed: `pip install -r requirements-gpu.txt` brings it."
             if isinstance(error, ImportError | OSError)
@@ -141,7 +144,7 @@ def _cublas_handle() -> tuple[Any, int]:
 
 
 def _gemv(prepared: Prepared, operation: str) -> Peer:
-    """cublasSgemv or Dgemv with a vector of ones. cuBLAS counts columns first: our rows are its columns."""
+    """Build cublasSgemv or Dgemv with a vector of ones. cuBLAS stores columns first, so our rows are its columns."""
     choice, values = prepared.plan.choice, input_of(prepared)
     if values.dtype.kind != "f":
         raise NotRunnable("cuBLAS multiplies floats; for whole numbers it has no such call.")
@@ -169,7 +172,7 @@ _Build = Callable[[Prepared], Peer]
 
 
 def _geam(prepared: Prepared, operation: str) -> Peer:
-    """cublasSgeam or Dgeam: one matrix transposed, times one, and nothing added to it."""
+    """Build cublasSgeam or Dgeam: one transposed matrix times one, plus nothing."""
     values, n = input_of(prepared), prepared.plan.choice.n
     if values.dtype.kind != "f":
         raise NotRunnable("cuBLAS transposes floats; for whole numbers it has no such call.")
@@ -187,13 +190,13 @@ def _geam(prepared: Prepared, operation: str) -> Peer:
 
 
 def _of_slice(prepared: Prepared, make: _Build) -> Peer:
-    """The peer of the whole input, on the slice that the plan's kernel takes."""
+    """Build the whole-input library on the slice that the plan's kernel takes."""
     start = offset(prepared.plan.choice)
     return make(replace(prepared, arrays={"in": input_of(prepared)[start:]}))
 
 
 def _builders() -> dict[tuple[str, str], _Build]:
-    """(operation, name of the peer) -> what makes it of a plan."""
+    """Return (operation, library's name) -> the function that builds it from a plan."""
     own: dict[str, dict[str, _Build]] = {
         "sum": {CUB: _cub},
         "matrix product": {CUBLAS: _cublas},

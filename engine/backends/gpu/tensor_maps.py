@@ -1,4 +1,4 @@
-"""Maps for the copy engine: what a kernel needs to copy boxes of a matrix by their coordinates (Hopper's TMA)."""
+"""Tensor maps for Hopper's copy engine (TMA), which copies boxes of a matrix by their coordinates."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _BFLOAT16, _NOT_INTERLEAVED, _SWIZZLE_128, _PROMOTE_128, _ZEROS = 9, 0, 3, 2, 0
 _ALIGNMENT = 64
 
 
-def encoded(asked: TensorMap, pointer: int) -> Any:
-    """The map of the matrices at `pointer`, as ctypes bytes. NotRunnable: this driver makes none."""
+def encode_map(asked: TensorMap, pointer: int) -> Any:
+    """Return the map of the matrices at `pointer` as ctypes bytes. NotRunnable: this driver makes none."""
     row_bytes = asked.width * dtype_of("bfloat16").itemsize
     room = ctypes.create_string_buffer(TENSOR_MAP_BYTES + _ALIGNMENT)
     start = -ctypes.addressof(room) % _ALIGNMENT

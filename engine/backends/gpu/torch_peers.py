@@ -1,4 +1,4 @@
-"""PyTorch's operations on the plan's own memory and stream. It is imported where it is first asked for: 2 seconds."""
+"""PyTorch's operations on the plan's own memory and stream. PyTorch is imported on first use, which takes 2 seconds."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from engine.records import NotRunnable
 
 
 def shared(prepared: Prepared, operation: str) -> Peer:
-    """The operation on the plan's input. NotRunnable: PyTorch is missing, or sees no GPU."""
+    """Build the operation on the plan's input. NotRunnable: PyTorch is missing, or sees no GPU."""
     torch, on = _torch()
-    torch.cuda.set_stream(on)  # of this thread, for good: to change it for each call would take the host 10 us
+    torch.cuda.set_stream(on)  # set once for this thread, because setting it for each call would take 10 us
     choice = prepared.plan.choice
     values = torch.as_tensor(input_of(prepared), device="cuda")  # shares the memory
     work = _WORK[operation](torch, values, choice.n, choice.parameter or 1)
@@ -32,7 +32,7 @@ def shared(prepared: Prepared, operation: str) -> Peer:
 
 
 def further(prepared: Prepared, operation: str) -> Peer:
-    """As `shared`, for an operation of _FURTHER: one that came later, and left what timed the others as it was."""
+    """Build an operation of _FURTHER, as `shared` does. It is separate so that the digest of earlier timings stays."""
     torch, on = _torch()
     torch.cuda.set_stream(on)
     values = input_of(prepared)
@@ -61,7 +61,7 @@ def _torch() -> tuple[Any, Any]:
 
 
 def _by_column(torch: Any, values: Any, n: int, width: int) -> Callable[[], Any]:
-    """The sums of the columns of a matrix of that width, which the numbers fill row by row."""
+    """Return the sums of the columns of a matrix of that width, stored row by row."""
     if n % width:
         raise NotRunnable(f"As a matrix {width:,} wide, {n:,} numbers have a ragged last row.")
     return lambda: values.view(-1, width).sum(0, dtype=values.dtype)
@@ -69,7 +69,7 @@ def _by_column(torch: Any, values: Any, n: int, width: int) -> Callable[[], Any]
 
 _Work = Callable[[Any, Any, int, int], Callable[[], Any]]
 
-# (torch, the input, n, the kernel's knob) -> what is queued; sums and products stay in the type of the elements.
+# (torch, the input, n, the kernel's parameter) -> the work; sums and products keep the elements' type
 _WORK: dict[str, _Work] = {
     "sum": lambda torch, values, n, knob: lambda: values.sum(dtype=values.dtype),
     "product": lambda torch, values, n, knob: lambda: values.prod(dtype=values.dtype),
@@ -91,5 +91,5 @@ def _placed(values: Any, n: int) -> Callable[[], Any]:
     return values.argmax  # type: ignore[no-any-return]
 
 
-# (the input, n) -> what is queued, as in _WORK.
+# (the input, n) -> the work, as in _WORK
 _FURTHER: dict[str, Callable[[Any, int], Callable[[], Any]]] = {"transpose": _turned, "argmax": _placed}

@@ -1,4 +1,4 @@
-"""Kernels to start one's own from: one .cu file each, its launch, and what is right."""
+"""Kernels to start from: one .cu file each, its launch, and its reference."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from engine.lab.setups import Setup, setup_of
 
 @dataclass(frozen=True)
 class Template:
-    """`n`: what it begins with; `call`, `right`: as `engine.lab.setups` reads them."""
+    """`n`: the initial size; `call`, `right`: as `engine.lab.setups` reads them."""
 
     name: str
     title: str
@@ -31,7 +31,7 @@ class Template:
 
     @property
     def setup(self) -> Setup:
-        """The launch and what is right."""
+        """The launch and its reference."""
         return setup_of(self.call, self.right)
 
 

@@ -9,14 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from engine.backends.timing.statistics import SAME
 from engine.catalogue import KERNELS
 from engine.catalogue.gpu_models import resident_threads
 from engine.history.history import Known, device_line, recorded_for
 from engine.lectures.arithmetic.complexity import brent_cost, brent_steps
-from engine.plan import grid_for, offered, strides
+from engine.plan import grid_for, offered_elements, strides
 from engine.records import Settled
-from engine.statistics import SAME
-from engine.words import size_text, time_text
+from engine.records.words import size_text, time_text
 
 CLAIM = (1024, 4096)  # elements per thread: "best perf with ... 1024-4096 elements per thread"
 SLIDE = "Algorithm Cascading"
@@ -41,7 +41,7 @@ def sweep_choices(choice: Settled) -> tuple[tuple[int, Settled], ...]:
         return ()
     return tuple(
         (elements, replace(choice, grid_size=grid_for(choice.n, choice.block_size, elements)))
-        for elements in offered(choice.n, choice.block_size)
+        for elements in offered_elements(choice.n, choice.block_size)
     )
 
 

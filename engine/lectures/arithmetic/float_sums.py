@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.backends.backend import quiet
-from engine.backends.choice import backend_named, backend_of
+from engine.backends.backend import backend_named, backend_of, quiet
 from engine.backends.cpu import host_step
 from engine.catalogue import KERNELS, data, topic_of
 from engine.catalogue.topics import floats, reduction

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from engine.catalogue.gpu_models import H200, LECTURE_GPU, GpuModel
-from engine.choices import settle
 from engine.lectures.arithmetic.matmul import LectureNumbers, lecture_numbers
 from engine.lectures.claims.kinds import CS121, AnyClaim, Claim, Computed, Count, Ends, Timed
+from engine.plan import settle
 from engine.records import Choice
 
 _TREE = Choice("reduce_sequential", 4096, 128, device="emulator")

@@ -31,7 +31,7 @@ Agreement = Literal["holds", "direction", "differs", "close", "untestable"]
 class Count:
     """scale * over / under, or just scale * over: of the whole run, or of the .cu line that contains `line`.
 
-    `over`, `under`: names of engine.counters.COUNTERS. `whole_under`: `under` is of the whole run even with a `line`.
+    `over`, `under`: names in engine.records.counters. `whole_under`: `under` is of the whole run even with a `line`.
     """
 
     over: str

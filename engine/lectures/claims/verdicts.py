@@ -14,12 +14,12 @@ from functools import lru_cache
 from math import prod
 
 from engine.catalogue import KERNELS
-from engine.choices import settle
+from engine.history.tables import value_of
 from engine.lectures.claims import cooper, crovella, cs121, cs121_tiling, heidelberg, hekun
 from engine.lectures.claims.kinds import Agreement, AnyClaim, Best, Claim, Computed, Count, Ends, Timed, Untestable
+from engine.plan import settle
 from engine.records import Choice, Measurement, Settled
-from engine.tables import value_of
-from engine.words import three_digits
+from engine.records.words import three_digits
 
 __all__ = ["CLAIMS", "AnyClaim", "Best", "Claim", "Computed", "Count", "Ends", "Timed", "Untestable", "Verdict",
            "claims_of", "counted", "runs", "said", "verdict"]  # fmt: skip

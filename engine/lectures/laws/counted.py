@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from engine.backends.timing.statistics import SAME
 from engine.catalogue import KERNELS, topic_of
 from engine.history.history import Known, device_line
 from engine.lectures.claims.verdicts import counted
 from engine.lectures.laws.formulas import Law, law_of
 from engine.records import Measurement, Settled
-from engine.statistics import SAME
-from engine.words import time_text
+from engine.records.words import time_text
 
 SLIGHT = 1.1  # times that differ by less are hardly different
 PLAIN = 3  # a time that grows by more shows what the law costs

@@ -6,7 +6,7 @@ extern "C" __global__ void matmul_tiled(const float *M, const float *N, float *P
     int ty = threadIdx.y;
     int Row = blockIdx.y * TILE_WIDTH + ty;
     int Col = blockIdx.x * TILE_WIDTH + tx;
-    if (Row >= width || Col >= width) return;  // nobody loads what lies in this thread's place of the tiles
+    if (Row >= width || Col >= width) return;  // this thread's elements of the tiles are never loaded
 
     float Pvalue = 0;
     for (int phase = 0; phase < width; phase += TILE_WIDTH) {

@@ -110,9 +110,9 @@ def place_in_a(form: Form, lane: int, i: int) -> tuple[int, int]:
             return (group if i < 2 or 4 <= i < 6 else group + 8), inside * 2 + (i & 1) + (8 if i >= 4 else 0)
         case (("f16" | "bf16"), "m16n8k8"):
             return (group if i < 2 else group + 8), inside * 2 + (i & 1)
-        case "tf32", "m16n8k8":
+        case ["tf32", "m16n8k8"]:
             return (group if i in (0, 2) else group + 8), (inside if i < 2 else inside + 4)
-        case "tf32", "m16n8k4":
+        case ["tf32", "m16n8k4"]:
             return (group if i == 0 else group + 8), inside
         case (("s8" | "u8"), "m16n8k32"):
             return (group if i < 4 or 8 <= i < 12 else group + 8), inside * 4 + (i & 3) + (16 if i >= 8 else 0)
@@ -120,7 +120,7 @@ def place_in_a(form: Form, lane: int, i: int) -> tuple[int, int]:
             return (group if i < 4 else group + 8), inside * 4 + (i & 3)
         case (("s8" | "u8"), "m8n8k16"):
             return group, inside * 4 + i
-        case "f64", "m8n8k4":
+        case ["f64", "m8n8k4"]:
             return group, inside
     raise AssertionError(form)
 

@@ -12,8 +12,7 @@ from engine.backends.emulator import launch as emulator
 from engine.catalogue import KERNELS, default_choice, topic_of
 from engine.catalogue.gpu_models import GPU
 from engine.catalogue.topics.matmul import block_shape, tile_of
-from engine.choices import settle
-from engine.plan import plan
+from engine.plan import plan, settle
 from engine.records import Launch
 
 FITTED = KERNELS["matmul_fitted_pieces"]

@@ -5,15 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from engine.backends.backend import quiet
-from engine.backends.choice import backend_named
+from engine.backends.backend import backend_named, quiet
 from engine.catalogue import KERNELS, Kernel, data
 from engine.catalogue.entries import SMALL_BLOCKS
 from engine.catalogue.topics import reduction
-from engine.choices import settle
 from engine.compile.cubin import code_of
 from engine.compile.nvrtc import compile_source
-from engine.plan import plan
+from engine.plan import plan, settle
 from engine.records import Choice, Launch, NotRunnable, RunFailed, Source
 from tests.cases import case
 from tests.made import measure

@@ -10,7 +10,7 @@ import pytest
 from engine.catalogue import KERNELS
 from engine.catalogue.gpu_models import GPU_MODELS, H200, LECTURE_GPU
 from engine.catalogue.occupancy import occupancy
-from engine.compile.cubin import read, resources_of
+from engine.compile.cubin import read_resources, resources_of
 from engine.lectures.arithmetic import matmul
 from engine.lectures.arithmetic.matmul import (
     cgma,
@@ -100,11 +100,11 @@ def test_the_lectures_gpu_runs_the_compiled_kernel_too():
 
 def test_a_cubin_without_the_kernel_and_a_file_that_is_none():
     with pytest.raises(ValueError, match="no cubin"):
-        read(b"not an ELF file", "k")
+        read_resources(b"not an ELF file", "k")
     from engine.compile.nvrtc import compile_source
 
     with pytest.raises(KeyError, match="no kernel other"):
-        read(compile_source(plan(choice("matmul_tiled")).steps[0].source, "sm_90"), "other")
+        read_resources(compile_source(plan(choice("matmul_tiled")).steps[0].source, "sm_90"), "other")
 
 
 @pytest.mark.skipif(which("ptxas") is None, reason="needs the toolkit's ptxas to compare with")

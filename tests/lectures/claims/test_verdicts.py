@@ -6,8 +6,8 @@ from functools import cache
 
 import pytest
 
+from engine.backends.measure import failed
 from engine.catalogue import KERNELS, LADDERS
-from engine.counters import IN_JSON
 from engine.history.history import recorded_for
 from engine.lectures.claims.kinds import LECTURES
 from engine.lectures.claims.verdicts import (
@@ -26,9 +26,9 @@ from engine.lectures.claims.verdicts import (
     said,
     verdict,
 )
-from engine.measuring.measure import failed
 from engine.plan import plan
 from engine.records import Choice, Measurement, RunFailed
+from engine.records.counters import IN_JSON
 from tests.cases import case
 from tests.made import measure, recorded_kernels
 

@@ -161,7 +161,7 @@ def test_a_form_that_is_no_form_is_refused(key: None) -> None:
 
 
 def test_below_another_address_the_same_holds(key: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("streamlit.config.get_option", lambda name: "ladder" if name == "server.baseUrlPath" else None)
+    monkeypatch.setattr("streamlit.get_option", lambda name: "ladder" if name == "server.baseUrlPath" else None)
     assert asked(GATE, "/ladder/_stcore/health", **ELSEWHERE).body == "reached"
     assert asked(GATE, "/ladder/metrics", **ELSEWHERE).status == 401
     assert "<form" in asked(GATE, "/ladder", **ELSEWHERE).body and "<form" in asked(GATE, "/ladders", **ELSEWHERE).body

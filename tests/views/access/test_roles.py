@@ -10,15 +10,15 @@ import pytest
 import streamlit as st
 
 from engine.catalogue import LADDERS, TOPICS
-from engine.choices import settle
+from engine.plan import settle
 from engine.records import Choice
+from engine.records.words import size_text
 from engine.service import service
 from engine.service.limits import Limits
 from engine.sheets import progress
 from engine.sheets.folder import load, names
 from engine.sheets.sheet import Verdict
 from engine.store import measurements
-from engine.words import size_text
 from tests.views.pages import html_of, opened
 from views.access import policy
 from views.access.policy import ASSISTANT, KEYS, PRESENTER, ROLES, STUDENT, Role

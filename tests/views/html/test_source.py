@@ -7,8 +7,7 @@ import re
 import pytest
 
 from engine.catalogue import KERNELS, LADDERS
-from views.html.folds import SLIDE
-from views.html.source import Difference, difference, header_length, source_html
+from views.html.source import SLIDE_ROWS, Difference, difference, header_length, source_html, source_rows
 
 NEIGHBOURS = [
     (ladder.rungs[i - 1].kernel, ladder.rungs[i].kernel)
@@ -25,8 +24,11 @@ def test_every_step_marks_changed_lines_below_the_header(before: str, now: str) 
     assert min(changed) > header_length(new.text.splitlines())
     html = source_html(new.text, now, old.text, before)
     assert html.count('class="line changed"') == len(changed)
-    folded = source_html(new.text, now, old.text, before, room=SLIDE)
-    assert folded.count('class="line changed"') == len(changed)
+    slide = source_html(new.text, now, old.text, before, slide=True)
+    seen = re.sub('<details class="fold">.*?</details>', "", slide)
+    assert seen.count('class="line changed"') == len(changed), "a changed line is never folded"
+    assert "__global__" in re.sub("<[^>]*>", "", seen)
+    assert slide.count('class="number"') == html.count('class="number"'), "a folded line is lost"
 
 
 def test_a_name_alone_is_no_change() -> None:
@@ -41,3 +43,20 @@ def test_lines_keep_their_numbers_and_their_text() -> None:
     assert numbers == ["2", "3"]
     plain = re.sub(r"<[^>]+>", "", html)
     assert "lines */ int b = a &lt; 2;" in plain
+
+
+def test_a_slide_folds_what_is_far_from_a_change_and_says_how_much() -> None:
+    before = 'extern "C" __global__ void k(int *x)\n{\n' + "".join(f"    x[{i}] = {i};\n" for i in range(60)) + "}\n"
+    now = before.replace("x[40] = 40;", "x[40] = 41;")
+    html = source_html(now, "k", before, "k", slide=True)
+    assert source_rows(now, difference(now, "k", before, "k")) > SLIDE_ROWS
+    assert re.findall("⋯ (\\d+) lines? as before</summary>", html) == ["37", "17"]
+    numbers = re.findall('number">(\\d+)<', re.sub('<details class="fold">.*?</details>', "", html))
+    assert numbers == ["1", "2", *map(str, range(40, 47))]
+    assert "<details" not in source_html(now, "k", before, "k") and "<details" not in source_html(now, "k", slide=True)
+
+
+def test_many_old_lines_unfold() -> None:
+    text = "int a;\n" * 3
+    html = source_html(text, "k", text + "int b;\n" * 9, "k")
+    assert html.count('<details class="gone fold"') == 1 and html.count("line gone") == 9

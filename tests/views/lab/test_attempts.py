@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from engine.measuring.measure import failed
+from engine.backends.measure import failed
 from engine.records import Choice, RunFailed
 from views.lab.attempts import KEPT, added, attempt_of, attempts_of
 

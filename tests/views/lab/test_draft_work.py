@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from engine.choices import settle
+from engine.backends.measure import failed
 from engine.lab.checking import Checked
 from engine.lab.setups import setup_of
-from engine.measuring.measure import failed
+from engine.plan import settle
 from engine.records import Check, Choice, Counts, Finding, Measurement, RunFailed, Settled
 from engine.service import service
 from views.lab import work as lab_work

@@ -7,7 +7,7 @@ import time
 
 from streamlit.testing.v1 import AppTest
 
-from tests.views.pages import PATIENCE_S, asked, html_of, opened
+from tests.views.pages import PATIENCE_S, asked, figures_of, html_of, opened
 from tests.views.test_inside_page import picture_of
 
 
@@ -48,4 +48,4 @@ def test_a_product_is_small_enough_for_its_tiles_to_be_seen() -> None:
 
 def test_a_rung_of_the_cpu_shows_another_plot() -> None:
     app = opened(ladder="cooper", rung="trapezoid_scalar", show="motion")
-    assert not mounted(app) and app.get("plotly_chart")
+    assert not mounted(app) and figures_of(app)

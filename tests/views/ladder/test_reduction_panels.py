@@ -7,7 +7,7 @@ import json
 import pytest
 
 from engine.figures.look import BLUE, RED
-from engine.recording import float_sums
+from engine.lectures.arithmetic import recorded_sums
 from tests.views.pages import figures_of, html_of, opened
 
 FLOATS = {"ladder": "float-truths", "device": "emulator", "n": "4096"}
@@ -66,7 +66,7 @@ def test_without_a_run_here_the_recorded_answers_stand_there() -> None:
 
 
 def test_every_rungs_error_stands_beside_its_worst_case(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(float_sums, "answer", lambda choice: None)
+    monkeypatch.setattr(recorded_sums, "answer", lambda choice: None)
     app = opened(**FLOATS, rung="floats_tree", below="floats", show="rounding", parameter="0")
     assert html_of(app).count("not run with these choices") == 5
     app.button(key="run").click().run()
@@ -85,4 +85,4 @@ def test_float_truths_open_on_what_is_left_of_the_ones() -> None:
     bars = figure["data"][0]
     assert bars["text"] == ["16,777,216", "16,777,216", "17,825,792", "17,825,792", "17,825,792"]
     assert bars["marker"]["color"] == [RED, RED, BLUE, BLUE, BLUE] and set(bars["marker"]["pattern"]["shape"]) == {"/"}
-    assert any("exact" in note["text"] and "17,825,792" in note["text"] for note in figure["layout"]["annotations"])
+    assert figure["data"][1]["name"] == "<b>exact</b> 17,825,792"

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from typing import Any
 
 import pytest
 
-from views.access import policy
 from views.server import assets
-from views.server.entry import CONNECTION, PARTS, SCRIPT, STYLE, EntryPage, parts
+from views.server.components import library
+from views.server.entry import PARTS, SCRIPT, STYLE, EntryPage, parts
 
 PAGE = b'<html><head><title>Streamlit</title></head><body><div id="root"></div></body></html>'
 
@@ -44,11 +43,11 @@ def answer(path: str = "/", kind: bytes = b"text/html; charset=utf-8", status: i
 
 def test_the_script_comes_before_streamlits_own() -> None:
     (start, body), asked = answer()
-    assert f"<head><script>{CONNECTION.read_text()}{SCRIPT.read_text()}".encode() in body["body"]
+    assert f"<head><script>{SCRIPT.read_text()}".encode() in body["body"]
     assert body["body"].endswith(PAGE.partition(b"<body>")[2])
     headers = dict(start["headers"])
     allowed = headers.pop(b"content-security-policy").decode()
-    assert allowed.count("'sha256-") == 2  # the script that stands in the page, and the map of scripts
+    assert allowed.count("'sha256-") == 1  # the script that stands in the page
     assert "'unsafe-eval'" not in allowed.replace("'wasm-unsafe-eval'", "")
     assert headers == {
         b"content-type": b"text/html; charset=utf-8",
@@ -62,39 +61,14 @@ def test_the_style_stands_behind_streamlits_and_before_a_pages_own() -> None:
     assert f'</head><body><style>{STYLE.read_text()}</style><div id="root">'.encode() in body["body"]
 
 
-def test_the_map_of_scripts_comes_before_the_first_of_them() -> None:
+def test_every_part_is_fetched_ahead_once_and_plotly_runs_ahead() -> None:
     (_, body), _ = answer()
-    page = body["body"]
-    assert 0 < page.index(b'<script type="importmap">') < page.index(b"modulepreload")
-    ((theirs, ours),) = json.loads(page.partition(b'"importmap">')[2].partition(b"<")[0])["imports"].items()
-    assert ours.encode() in page.partition(b"</script>")[2].partition(b"modulepreload")[2]
-    assert theirs.endswith(".js") and f'href="{theirs}"'.encode() not in page
-
-
-def test_plotly_begins_before_the_script_of_charts_asks_for_it() -> None:
-    (_, body), _ = answer()
-    library = assets.library(assets.PLOTLY.name)
-    assert f'<script type="module" async crossorigin src="{library}"></script></head>'.encode() in body["body"]
-    made = assets.chart()
-    assert made is not None and made[2].startswith(
-        f'import $plotly from"{library.replace("./static", "..")}";'.encode()
-    )
-
-
-def test_every_part_is_fetched_ahead_with_all_that_it_needs() -> None:
-    theirs, ours, _ = assets.chart() or ("", "", b"")
-    fetched = {theirs if name == ours else name for name in parts()}
-    assert all(fetched >= {file.name for file in assets.scripts(part)} != set() for part in PARTS)
-    for name in {*fetched, *assets.named()}:
-        assert set(assets.imported(name)) <= {*fetched, *assets.named()}
-    (_, body), _ = answer()
-    assert body["body"].count(b"modulepreload") == len(fetched) and fetched.isdisjoint(assets.named())
-
-
-def test_who_signs_in_with_an_account_is_asked_for_when_streamlit_knows_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(policy, "current", lambda: policy.Policy("account", ""))
-    (_, body), _ = answer()
-    assert f"<head><script>{SCRIPT.read_text()}".encode() in body["body"]
+    names = parts()
+    assert len(names) == len(PARTS) and set(names).isdisjoint(assets.named())
+    for name in names:
+        assert body["body"].count(f'<link rel="modulepreload" crossorigin href="./static/js/{name}">'.encode()) == 1
+    plotly = library("plotly-basic.min.js")
+    assert f'<script type="module" async crossorigin src="{plotly}"></script></head>'.encode() in body["body"]
 
 
 @pytest.mark.parametrize("changes", [{"path": "/static/index.html"}, {"kind": b"text/css"}, {"status": 304}])

@@ -15,10 +15,11 @@ import pytest
 from starlette.requests import Request
 
 from engine.catalogue import LADDERS
-from engine.choices import settle
 from engine.history import history
+from engine.plan import settle
 from engine.records import Choice
-from engine.store import database, lectures
+from engine.store import database
+from engine.store import presentation as store
 from tests.made import ENVIRONMENT, measured
 from tests.views.access.test_roles import come_as
 from tests.views.pages import asked, html_of, opened
@@ -166,8 +167,8 @@ def test_after_a_restart_the_presenter_goes_on_where_the_lecture_was(monkeypatch
 
 def test_a_lecture_of_yesterday_or_of_another_version_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     presentation.show(SLIDE, "")
-    kept = lectures.load(presentation.NAME) or {}
-    lectures.save(presentation.NAME, {**kept, "utc": "2026-11-01T10:00:00+00:00"})
+    kept = store.load(presentation.NAME) or {}
+    store.save(presentation.NAME, {**kept, "utc": "2026-11-01T10:00:00+00:00"})
     assert presentation.now() is None
-    lectures.save(presentation.NAME, {"slide": 3})
+    store.save(presentation.NAME, {"slide": 3})
     assert presentation.now() is None and told() == {}

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from engine.choices import settle
 from engine.history import history
+from engine.plan import settle
 from engine.records import Choice, Measurement, NotRunnable, Settled
 from engine.service import service
 from engine.store import measurements

@@ -21,10 +21,9 @@ from engine.lectures.arithmetic.matmul import (
     sentences,
 )
 from engine.records import CompileError, Measurement, NotRunnable, Settled
-from engine.words import count_text
+from engine.records.words import count_text
 from views.html.table import cell, table, unit_headings, with_small
-from views.ladder.panels.entries import Section
-from views.ladder.view import Page
+from views.ladder.view import Page, Section
 from views.shared import menus, work
 
 GPU, DEFAULT = "gpu", "h200"

@@ -12,10 +12,9 @@ from engine.history.history import Known, device_line, latest, recorded_for
 from engine.lectures.claims.kinds import LECTURES, Best, Claim, Computed, Ends, Timed, Untestable
 from engine.lectures.claims.verdicts import AnyClaim, Verdict, claims_of, runs, said, verdict
 from engine.records import Measurement, Settled
-from engine.words import size_text
+from engine.records.words import size_text
 from views.html.table import cell, heading, table
-from views.ladder.panels.entries import Section
-from views.ladder.view import WORK, Page
+from views.ladder.view import WORK, Page, Section
 from views.shared import menus, work
 
 _SIGNS = {

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-import pandas as pd
 import streamlit as st
 
 from engine.catalogue.topics import reduction
@@ -14,10 +13,9 @@ from engine.figures.look import Figure, Look
 from engine.history.history import Known, device_line
 from engine.lectures.arithmetic import complexity, elements
 from engine.records import NotRunnable
-from engine.words import time_text
+from engine.records.words import time_text
 from views.html.table import cell, heading, table
-from views.ladder.panels.entries import Picture, Section
-from views.ladder.view import WORK, Page
+from views.ladder.view import WORK, Facts, Page, Picture, Section
 from views.shared import work
 
 CAN_BE_SWEPT = "This rung with 1, 2, 4, … elements per thread; the grid follows from them."
@@ -52,10 +50,10 @@ def controls(page: Page) -> None:
         st.caption("P threads · T = N/P + log₂ P steps · work N − 1 · cost P·T")
 
 
-def figure(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: Look) -> Figure:
+def figure(page: Page, facts: Facts, look: Look) -> Figure:
     """Return the figure over the elements per thread, or step by step if the grid is fixed."""
     points = swept(page)
-    fact = facts[page.position]
+    fact = facts.known[page.position]
     try:
         made = complexity.levels(page.choice)
     except NotRunnable:
@@ -78,7 +76,7 @@ def _automatic(page: Page, fact: Known, first: complexity.Level) -> elements.Div
                             complexity.brent_cost(n, threads), fact.timed.time_us, device_line(fact.timed))  # fmt: skip
 
 
-def words(page: Page, facts: Sequence[Known]) -> str:
+def words(page: Page, facts: Facts) -> str:
     """Return the claim and its verdict; for a rung with a fixed grid, the legend."""
     points = swept(page)
     if not points:

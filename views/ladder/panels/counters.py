@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from html import escape
 
 import streamlit as st
 
-from engine.columns import COLUMNS
-from engine.counters import IN_PLOTS
 from engine.figures.ladder import counter_bars, hardware_bars
 from engine.figures.look import Figure, Look
 from engine.history import profiles
 from engine.history.profiles import Hardware
+from engine.history.tables import COLUMNS
 from engine.records import Settled
-from engine.words import size_text
+from engine.records.counters import IN_PLOTS
+from engine.records.words import size_text
 from views.html.parts import whole_dates
-from views.ladder.view import KEPT, Facts, Page
+from views.ladder.view import Facts, Page
 
 WIDTH = 240  # pixels of the menu
 
@@ -42,7 +41,10 @@ def _ask() -> None:
 
 def figure(page: Page, facts: Facts, look: Look) -> Figure:
     """Return the counter's bars."""
-    return _bars(facts, page.choices, shown(page), page.run.n, "<br>".join(_first_steps(page)), look)
+    counter, hardware = shown(page), _hardware(facts, page.choices)
+    if any(entry is not None and counter in entry.counters for entry in hardware):
+        return hardware_bars(facts.rows, counter, hardware, look)
+    return counter_bars(facts.rows, counter, page.run.n, look, "<br>".join(_first_steps(page)))
 
 
 def words(page: Page, facts: Facts) -> str:
@@ -58,18 +60,9 @@ def words(page: Page, facts: Facts) -> str:
     return f'<div class="outcome">{whole_dates(escape(said))}</div>'
 
 
-@lru_cache(maxsize=KEPT)
-def _bars(facts: Facts, choices: tuple[Settled, ...], counter: str, n: int, nothing: str, look: Look) -> Figure:
-    """Return the bars, cached for all browsers."""
-    hardware = _hardware(facts, choices)
-    if any(entry is not None and counter in entry.counters for entry in hardware):
-        return hardware_bars(facts.frame, counter, hardware, look)
-    return counter_bars(facts.frame, counter, n, look, nothing)
-
-
 def _hardware(facts: Facts, choices: Sequence[Settled]) -> Sequence[Hardware | None]:
     """Return a GPU profiler's counts of each rung, unless the emulator has counted one."""
-    return () if any(fact.counted for fact in facts.known) else profiles.beside(choices)
+    return () if any(fact.counted for fact in facts.known) else profiles.counters_beside(choices)
 
 
 def _first_steps(page: Page) -> tuple[str, ...]:

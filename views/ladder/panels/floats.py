@@ -7,13 +7,14 @@ from dataclasses import replace
 from functools import partial
 from html import escape
 
-import pandas as pd
 import streamlit as st
 
 from engine.figures import errors
 from engine.figures.floats import answers_bars, repeats_figure
 from engine.figures.look import Figure, Look
 from engine.history.history import Known, device_line
+from engine.history.tables import checked_by
+from engine.lectures.arithmetic import recorded_sums
 from engine.lectures.arithmetic.float_sums import (
     EMULATOR_N,
     RUNS,
@@ -25,13 +26,10 @@ from engine.lectures.arithmetic.float_sums import (
     sentence,
     submit_repeats,
 )
-from engine.recording import float_sums
 from engine.records import Measurement, NotRunnable, Settled
 from engine.service.handle import Handle
-from engine.tables import checked_by
 from views.html.table import cell, heading, table, with_small
-from views.ladder.panels.entries import Picture, Section
-from views.ladder.view import WORK, Page, run_sizes
+from views.ladder.view import WORK, Facts, Page, Picture, Section, run_sizes
 from views.shared import menus, work
 from views.shared.work import Work
 
@@ -89,16 +87,16 @@ def repeat_controls(page: Page) -> None:
         st.caption(f"Random numbers{also}; only the order of the additions can differ.")
 
 
-def repeat_figure(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: Look) -> Figure:
+def repeat_figure(page: Page, facts: Facts, look: Look) -> Figure:
     """Return how often each answer came out."""
-    found = _kept().get(_key(page)) or float_sums.repeats(page.choice)
+    found = _kept().get(_key(page)) or recorded_sums.repeats(page.choice)
     known = found if isinstance(found, Repeats) else None
     return repeats_figure(known, page.rung.label, look)
 
 
-def repeat_words(page: Page, facts: Sequence[Known]) -> str:
+def repeat_words(page: Page, facts: Facts) -> str:
     """Return a sentence about the answers."""
-    found = _kept().get(_key(page)) or float_sums.repeats(page.choice)
+    found = _kept().get(_key(page)) or recorded_sums.repeats(page.choice)
     words = sentence(found) if isinstance(found, Repeats) else found
     words = words or "The same kernel, the same numbers: does every run give the same bits?"
     return f'<section class="verdict"><p>{escape(words)}</p></section>'
@@ -107,16 +105,16 @@ def repeat_words(page: Page, facts: Sequence[Known]) -> str:
 # ---- the answers
 
 
-def answers_figure(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: Look) -> Figure:
+def answers_figure(page: Page, facts: Facts, look: Look) -> Figure:
     """Return the answer of every rung, and the exact sum."""
     ran = [_answered(choice) if can_repeat(choice) else None for choice in page.choices]
     recorded = [one is not None and one.origin == "recorded" for one in ran]
     checks = [one.check if one is not None else None for one in ran]
     exact = next((check.expected for check in checks if check is not None), None)
-    return answers_bars(frame, [check.result if check else None for check in checks], recorded, exact, look)
+    return answers_bars(facts.rows, [check.result if check else None for check in checks], recorded, exact, look)
 
 
-def answers_words(page: Page, facts: Sequence[Known]) -> str:
+def answers_words(page: Page, facts: Facts) -> str:
     """Return the devices that gave the answers."""
     found = {_origin(one) for choice in page.choices if can_repeat(choice) and (one := _answered(choice)) is not None}
     said = f"Answers: {'; '.join(sorted(found))}." if found else ""
@@ -139,13 +137,13 @@ def error_controls(page: Page) -> None:
               help=f"Every rung with {len(SIZES)} sizes up to {SIZES[-1]:,}.")  # fmt: skip
 
 
-def error_words(page: Page, facts: Sequence[Known]) -> str:
+def error_words(page: Page, facts: Facts) -> str:
     """Return the legend."""
     said = "Points: errors of real runs, live or recorded. Lines: the largest possible rounding error."
     return f'<div class="outcome">{said}</div>'
 
 
-def error_lines(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: Look) -> Figure:
+def error_lines(page: Page, facts: Facts, look: Look) -> Figure:
     """Return the error of every rung over N, below the bounds of a serial sum and of a tree."""
     sizes = sorted({*SIZES, page.choice.n})
     series = []
@@ -167,7 +165,7 @@ def error_lines(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: L
 def _answered(choice: Settled) -> Measurement | None:
     """Return the last live run with an answer, or else the recorded one."""
     live = work.outcome(choice).live
-    return live if live is not None and live.check is not None else float_sums.answer(choice)
+    return live if live is not None and live.check is not None else recorded_sums.answer(choice)
 
 
 # ---- the section below the table

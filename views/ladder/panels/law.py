@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from html import escape
 
-import pandas as pd
 import streamlit as st
 
 from engine.catalogue.plans import knob
 from engine.figures.law import law_figure
 from engine.figures.look import Figure, Look
 from engine.history import history
-from engine.history.history import Known
 from engine.lectures.laws import counted
 from engine.lectures.laws.formulas import law_of
-from engine.words import size_text
-from views.ladder.panels.entries import Picture
-from views.ladder.view import WORK, Page
+from engine.records.words import size_text
+from views.ladder.view import WORK, Facts, Page, Picture
 from views.shared import work
 
 
@@ -53,18 +49,18 @@ def controls(page: Page) -> None:
               help=f"Counts on the emulator at {count} {law.knob[1]}{also}.")  # fmt: skip
 
 
-def figure(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: Look) -> Figure:
-    """Return the law of the rung on the page, and the times of the ladder's other rungs with the same parameter."""
+def figure(page: Page, facts: Facts, look: Look) -> Figure:
+    """The law of the rung on the page, and the times of the ladder's other rungs that have the same knob."""
     law = law_of(page.rung.kernel)
     if law is None:
         return {"data": [], "layout": {}}
     others = {
-        rung.label: counted.times(choice, history.known)
+        rung.label: counted.times(choice, history.look_up)
         for rung, choice in zip(page.ladder.rungs, page.choices, strict=True)
         if rung is not page.rung and same_parameter(rung.kernel, page.rung.kernel)
     }
     own = page.choice.n if law.values else knob(page.kernel, page.choice)
-    return law_figure(law, page.choice, counted.points(page.choice, history.known), others, own, look)
+    return law_figure(law, page.choice, counted.points(page.choice, history.look_up), others, own, look)
 
 
 def same_parameter(one: str, other: str) -> bool:
@@ -73,12 +69,12 @@ def same_parameter(one: str, other: str) -> bool:
     return mine is not None and theirs is not None and mine.knob == theirs.knob
 
 
-def words(page: Page, facts: Sequence[Known]) -> str:
-    """Return the lecture's sentence, and whether it holds."""
+def words(page: Page, facts: Facts) -> str:
+    """The lecture's sentence, and whether it is true."""
     law = law_of(page.rung.kernel)
     if law is None:
         return ""
-    found = counted.points(page.choice, history.known)
+    found = counted.points(page.choice, history.look_up)
     said, timing = counted.verdict(page.choice, found), counted.timing_sentence(page.choice, found)
     good = any(point.holds for point in found) and all(point.holds in (True, None) for point in found)
     mark = "<b class='ok'>✓</b> " if good else ""

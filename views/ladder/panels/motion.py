@@ -10,8 +10,7 @@ from engine.catalogue import KERNELS, TOPICS, Ladder, emulated_n
 from engine.picture.picture import Packed
 from engine.records import Settled
 from views.inside.work import InsideChoice, InsideWork, work_on
-from views.ladder.panels.entries import Scene
-from views.ladder.view import Page
+from views.ladder.view import Page, Scene
 from views.picture import component
 
 WORK = "motion work"

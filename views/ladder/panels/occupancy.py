@@ -12,11 +12,10 @@ from engine.catalogue.gpu_models import GpuModel
 from engine.history.history import Known, device_line
 from engine.lectures.arithmetic.matmul import residency
 from engine.records import CompileError, NotRunnable, Settled
-from engine.words import time_text
+from engine.records.words import time_text
 from views.html.table import cell, table, unit_headings, with_small
 from views.ladder.panels.arithmetic import controls, gpu_chosen, no_such_gpu
-from views.ladder.panels.entries import Section
-from views.ladder.view import Page
+from views.ladder.view import Page, Section
 from views.shared import work
 
 TOPICS = ("reduction", "trapezoid", "aggregate")  # topics whose lectures choose the block size

@@ -6,22 +6,20 @@ from collections.abc import Sequence
 from functools import lru_cache
 from html import escape
 
-import pandas as pd
 import streamlit as st
 
 from engine.catalogue import LADDERS
 from engine.figures.look import Figure, Look
 from engine.figures.paper import block_panels, speedup_lines
-from engine.history.history import Known, device_line, known
+from engine.history.history import Known, device_line, look_up
+from engine.history.tables import checked_by, published_line
 from engine.lectures import conditions, paper
 from engine.lectures.paper import Line, Numbers
 from engine.lectures.then_and_now import today
 from engine.records import Settled
-from engine.tables import checked_by, published_line
-from engine.words import STATUS_WORDS, size_text, text_of
+from engine.records.words import STATUS_WORDS, size_text, text_of
 from views.html.table import cell, heading, table
-from views.ladder.panels.entries import Picture, Section
-from views.ladder.view import KEPT, WORK, Page, Same
+from views.ladder.view import KEPT, WORK, Facts, Page, Picture, Section, shared
 from views.shared import work
 
 _NUMBERS = (("time_us", "Time"), ("bandwidth_gb_s", "GB/s"), ("step", "Step"), ("cumulative", "In all"))
@@ -46,7 +44,7 @@ def controls(page: Page) -> None:
 def section(page: Page, facts: Sequence[Known]) -> str:
     """Return the table, if the lecture prints figures, and the paragraph."""
     name, device = page.ladder.name, page.choice.device
-    return _drawn(name, device, Same([known(choice) for choice in _asked(name, device)]))
+    return _drawn([look_up(choice) for choice in _asked(name, device)], name, device)
 
 
 @lru_cache(maxsize=KEPT)
@@ -55,8 +53,8 @@ def _asked(ladder: str, device: str) -> tuple[Settled, ...]:
     return tuple(choice for choice, _ in conditions.choices(LADDERS[ladder], device))
 
 
-@lru_cache(maxsize=KEPT)
-def _drawn(ladder: str, device: str, same: Same) -> str:
+@shared
+def _drawn(known: Sequence[Known], ladder: str, device: str) -> str:
     """Return the section, cached for all browsers until another run is known."""
     shown = LADDERS[ladder]
     lines = paper.lines(shown, device) if conditions.has_figures(shown) else ()
@@ -163,7 +161,7 @@ def _best(lines: Sequence[Line], source: str) -> str:
     return str(max(rates, key=lambda size: rates[size])) if rates else ""
 
 
-def figure(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: Look) -> Figure:
+def figure(page: Page, facts: Facts, look: Look) -> Figure:
     """Return the speedups of both, or Heidelberg's lines over the block sizes."""
     lines = paper.lines(page.ladder, page.choice.device)
     if paper.varies_block(page.ladder):

@@ -8,15 +8,14 @@ from html import escape
 
 import streamlit as st
 
-from engine.counters import COUNTERS, with_derived
 from engine.history import profiles
 from engine.history.history import Known
 from engine.lectures.reasons import KernelReasons, Reasons, kinds_text, reasons, roofline_lines
 from engine.records import CompileError, NotRunnable
-from engine.words import many, size_text, text_of
+from engine.records.counters import COUNTERS, with_derived
+from engine.records.words import many, size_text, text_of
 from views.html.table import cell, heading, table, unit_headings, with_small
-from views.ladder.panels.entries import Section
-from views.ladder.view import Page
+from views.ladder.view import Page, Section
 
 HEADINGS = (("Kernel", ""), ("Registers", "per thread"), ("Local memory", "per thread"), ("Shared memory", "per block"),
             ("Blocks per SM", "limited by"), ("Occupancy", "of the SM's warps"), ("Instructions", "of the kernel"),
@@ -108,7 +107,7 @@ def _counted(page: Page, facts: Sequence[Known]) -> str:
     counted = facts[page.position].counted
     if counted is not None and counted.counters:
         rows.append(("Emulated", f"N = {size_text(counted.choice.n or 0)}", with_derived(counted.counters)))
-    entry = profiles.nearest(page.choice)
+    entry = profiles.nearest_counters(page.choice)
     if entry is not None:
         where = f"N = {size_text(entry.n)}, {page.topic.block_noun} {entry.block_size}, {entry.date}"
         rows.append((f"Profiled on an {entry.device}", where, entry.counters))

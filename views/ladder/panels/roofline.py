@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from html import escape
-
-import pandas as pd
 
 from engine.figures.look import Figure, Look
 from engine.figures.roofline import roofline_figure
-from engine.history.history import Known
 from engine.lectures.arithmetic import roofline
 from views.ladder.panels.arithmetic import offered
-from views.ladder.panels.entries import Picture
-from views.ladder.view import Page
+from views.ladder.view import Facts, Page, Picture
 
 
-def figure(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: Look) -> Figure:
-    """Return every timed rung under the roofs of its GPU."""
+def figure(page: Page, facts: Facts, look: Look) -> Figure:
+    """Every rung that has a time, under the roofs of its GPU."""
     return roofline_figure(_found(page, facts), page.position, look)
 
 
-def words(page: Page, facts: Sequence[Known]) -> str:
-    """Return what the roofs say about the rung on the page, the sources of the numbers, and what is not drawn."""
+def words(page: Page, facts: Facts) -> str:
+    """What the roofs say about the rung on the page, where the numbers come from, and what is not drawn."""
     found = _found(page, facts)
     lines = [roofline.sentence(found, page.position)]
     if page.presenting:  # otherwise the big numbers above name their source
@@ -34,8 +29,8 @@ def words(page: Page, facts: Sequence[Known]) -> str:
     return f'<div class="outcome">{"".join(f"<div>{escape(line)}</div>" for line in lines)}</div>'
 
 
-def _found(page: Page, facts: Sequence[Known]) -> roofline.Roofline:
-    return roofline.roofline(page.ladder, page.choices, facts, page.position)
+def _found(page: Page, facts: Facts) -> roofline.Roofline:
+    return roofline.roofline(page.ladder, page.choices, facts.known, page.position)
 
 
 PICTURE = Picture("roofline", "Roofline", offered, figure, words=words)

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
-import pandas as pd
 import streamlit as st
 
 from engine.catalogue.topics import trapezoid
 from engine.figures.errors import Curve, Series, error_lines
 from engine.figures.look import Figure, Look
 from engine.figures.trapezoids import trapezoid_figure
-from engine.history.history import Known
 from engine.lectures.arithmetic import trapezoids
 from engine.records import Settled
-from views.ladder.panels.entries import Picture
-from views.ladder.view import Page, run_sizes
+from views.ladder.view import Facts, Page, Picture, run_sizes
 from views.shared import address, work
 
 SLIDER = "partitions"
@@ -62,8 +58,8 @@ def _eight_wide(page: Page) -> None:
     address.keep(page.topic.name, EIGHT_WIDE)
 
 
-def figure(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: Look) -> Figure:
-    """Return f and its trapezoids."""
+def figure(page: Page, facts: Facts, look: Look) -> Figure:
+    """f and its trapezoids."""
     return trapezoid_figure(trapezoids.trapezoids(partitions()), page.choice.block_size, look)
 
 
@@ -85,8 +81,8 @@ def error_controls(page: Page) -> None:
                    "which leaves only rounding. The slide says O(h); for a smooth function it is O(h²).")  # fmt: skip
 
 
-def errors(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: Look) -> Figure:
-    """Return truncation and rounding, as measured and as computed."""
+def errors(page: Page, facts: Facts, look: Look) -> Figure:
+    """Truncation and rounding, as measured and as computed."""
     sizes = sorted({*SIZES, page.choice.n} - {1})
     series = []
     for position, (rung, choice) in enumerate(zip(page.ladder.rungs, page.choices, strict=True)):

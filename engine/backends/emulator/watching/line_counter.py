@@ -7,8 +7,8 @@
         def on_warp_sync(self, line, opcode, mask, members): ...
             self.count(line, "shuffles", mask.warps)
 
-Title, meaning and place of a counter stand in its row of `engine.counters`; there are also the counters that follow
-from others, as ratios do.
+Title, meaning and place of a counter stand in its row of `engine.records.counters`. Ratios of counters stand there
+too.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ from engine.backends.emulator.watching import counters, memory_counters
 from engine.backends.emulator.watching.line_counter import EVERY, LineCounter
 from engine.backends.emulator.watching.observer import Observer
 from engine.backends.emulator.watching.races.hazards import Hazards
-from engine.counters import COUNTERS, IN_JSON, with_derived
 from engine.records import Finding
+from engine.records.counters import COUNTERS, IN_JSON, with_derived
 
 COUNTING: tuple[ModuleType, ...] = (counters, memory_counters)  # to import one registers its counters
 

@@ -1,4 +1,4 @@
-// Bug: none: every warp sends one thread to the lock, which lets go before it ends
+// Bug: none: every warp sends one thread to the lock, which releases it before it ends
 // Expect: ok
 // Tool: racecheck synccheck memcheck initcheck
 // Launch: 4 128 512

@@ -1,4 +1,4 @@
-// Bug: none: two buffers take turns: one barrier a step is enough
+// Bug: none: two buffers alternate, so one barrier per step is enough
 // Expect: ok
 // Tool: racecheck synccheck memcheck initcheck
 // Launch: 4 128 512

@@ -1,4 +1,4 @@
-// Bug: none: lanes exchange registers, and the block one word a warp
+// Bug: none: lanes exchange registers, and warps one shared word each
 // Expect: ok
 // Tool: racecheck synccheck memcheck initcheck
 // Launch: 4 128 512

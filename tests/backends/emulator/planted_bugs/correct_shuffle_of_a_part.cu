@@ -1,4 +1,4 @@
-// Bug: none: twenty lanes add, and whoever would read beyond them adds nothing
+// Bug: none: twenty lanes add, and lanes that would read beyond them add nothing
 // Expect: ok
 // Tool: racecheck synccheck memcheck initcheck
 // Launch: 2 64 128

@@ -1,4 +1,4 @@
-// Bug: none: a fence before the ticket, and volatile reads behind it
+// Bug: none: a fence before the ticket, and volatile reads after it
 // Expect: ok
 // Tool: racecheck synccheck memcheck initcheck
 // Launch: 4 128 512

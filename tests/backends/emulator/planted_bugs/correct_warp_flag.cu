@@ -1,4 +1,4 @@
-// Bug: none: a warp stores, meets, and one lane sets the flag for all behind a fence
+// Bug: none: a warp stores and converges, and one lane sets the flag for all after a fence
 // Expect: ok
 // Tool: racecheck synccheck memcheck initcheck
 // Launch: 1 64 128

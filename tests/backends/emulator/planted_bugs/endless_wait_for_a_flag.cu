@@ -1,4 +1,4 @@
-// Bug: all wait for a flag that nobody sets
+// Bug: all threads wait for a flag that is never set
 // Expect: deadlock
 // Tool: none (it never ends)
 // Launch: 1 32 32

@@ -1,4 +1,4 @@
-// Bug: a warp waits for a flag that is set only behind the barrier
+// Bug: a warp waits for a flag that is set only after the barrier
 // Expect: deadlock
 // Tool: none (it never ends)
 // Launch: 1 64 64

@@ -1,4 +1,4 @@
-// Bug: block 1 reads what block 0 writes in the same launch
+// Bug: block 1 reads a word that block 0 writes in the same launch
 // Expect: global-race
 // Tool: none (racecheck looks at shared memory only)
 // Launch: 4 128 512

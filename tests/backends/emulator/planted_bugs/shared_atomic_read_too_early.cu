@@ -1,6 +1,6 @@
 // Bug: a block's sum is read while others still add to it
 // Expect: shared-race
-// Tool: none (racecheck says nothing of an atomic beside a plain read)
+// Tool: none (racecheck does not report an atomic and a plain read of one word)
 // Launch: 4 128 512
 extern "C" __global__ void shared_atomic_read_too_early(const T *in, T *out, unsigned int n) {
     unsigned int t = threadIdx.x;

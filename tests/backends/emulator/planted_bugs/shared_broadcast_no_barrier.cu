@@ -1,4 +1,4 @@
-// Bug: thread 0 stores a value for the block and nobody waits for it
+// Bug: thread 0 stores a value for the block and no thread waits for it
 // Expect: shared-race, warp-race, uninitialised-shared
 // Tool: racecheck
 // Launch: 4 128 512

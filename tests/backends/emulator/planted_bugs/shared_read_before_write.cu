@@ -1,4 +1,4 @@
-// Bug: one warp reads what another has not yet written: __syncthreads is missing
+// Bug: one warp reads a word that another has not yet written: __syncthreads is missing
 // Expect: shared-race
 // Tool: racecheck
 // Launch: 4 128 512

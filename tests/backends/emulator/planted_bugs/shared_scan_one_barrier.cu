@@ -1,4 +1,4 @@
-// Bug: a running sum in place with one barrier a step: some read the new value, some the old
+// Bug: a running sum in place with one barrier per step: some threads read the new value, some the old one
 // Expect: shared-race, warp-race
 // Tool: racecheck
 // Launch: 4 128 512

@@ -1,4 +1,4 @@
-// Bug: a tile is read by columns before all of its rows are there
+// Bug: a tile is read by columns before all of its rows are stored
 // Expect: shared-race, warp-race
 // Tool: racecheck
 // Launch: 2 256 512

@@ -1,4 +1,4 @@
-// Bug: a warp overwrites what another still has to read: the second __syncthreads is missing
+// Bug: a warp overwrites words that another still has to read: the second __syncthreads is missing
 // Expect: shared-race
 // Tool: racecheck
 // Launch: 4 128 512

@@ -1,4 +1,4 @@
-// Bug: a shuffle names lanes that do not come
+// Bug: a shuffle names lanes that do not execute it
 // Expect: divergent-barrier, warp-race
 // Tool: synccheck
 // Launch: 2 64 128

@@ -1,6 +1,6 @@
-// Bug: twenty lanes add as if they were thirty-two: the sum holds what nobody gave
+// Bug: twenty lanes add as if they were thirty-two: the sum contains values of absent lanes
 // Expect: warp-race
-// Tool: none (synccheck says nothing of a lane that is read and not there)
+// Tool: none (synccheck does not report a read from an absent lane)
 // Launch: 2 64 128
 extern "C" __global__ void shuffle_tree_too_high(const T *in, T *out, unsigned int n) {
     unsigned int t = threadIdx.x;

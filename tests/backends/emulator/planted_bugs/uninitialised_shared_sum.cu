@@ -1,4 +1,4 @@
-// Bug: threads add to a shared sum that nobody set to zero
+// Bug: threads add to a shared sum that was never set to zero
 // Expect: uninitialised-shared
 // Tool: none (initcheck looks at global memory only)
 // Launch: 4 128 512

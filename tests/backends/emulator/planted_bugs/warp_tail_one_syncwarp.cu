@@ -1,4 +1,4 @@
-// Bug: one __syncwarp a level: a lane overwrites what its neighbour still has to read
+// Bug: one __syncwarp per level: a lane overwrites what its neighbour still has to read
 // Expect: warp-race
 // Tool: racecheck
 // Launch: 4 32 128

@@ -9,8 +9,8 @@ from engine.backends.emulator.launch import execute
 from engine.backends.emulator.state.events import NOBODY
 from engine.backends.emulator.watching.line_counter import EVERY, LineCounter, counts
 from engine.backends.emulator.watching.observer import Observer, hooks_of
-from engine.counters import COUNTERS, IN_JSON
 from engine.records import Buffer, Choice, Finding, Launch, Plan, Source
+from engine.records.counters import COUNTERS, IN_JSON
 from tests.backends.emulator.small_kernels import execute as launched
 from tests.backends.emulator.small_kernels import zeros
 

@@ -1,4 +1,4 @@
-// All that C offers on one floating type F, and the library functions around integers.
+// All operations of C on one floating type F, and the library functions around integers.
 extern "C" __global__ void arithmetic(const F *in, F *out, int *ints, unsigned long long *longs) {
     int i = threadIdx.x; F a = in[i], b = in[i + 32], c = in[i + 64]; F r = 0;
     r += a * b + c; r -= a / b; r += sqrt(a) + F(1) / b; r += a < b ? c : a; r += fabs(a) - (-b); r = fmin(r, a);

@@ -1,4 +1,4 @@
-// All that C offers on one integer type I.
+// All operations of C on one integer type I.
 extern "C" __global__ void k(const I *in, I *out) {
     unsigned i = threadIdx.x + blockIdx.x * blockDim.x;
     I a = in[i], b = in[i + 1], c = in[i + 2]; I r = 0;

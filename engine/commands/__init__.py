@@ -1,0 +1,155 @@
+"""The command line: kernels, run, sweep, code, emulate, check, sheets, grade, progress, record, warm, host, history,
+peers, doctor.
+
+Exit status: 0 ok, 1 wrong or with findings, 2 refused or not runnable, 3 the run failed (crash, deadline).
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from engine.catalogue import LADDERS
+from engine.commands import archive, libraries, measure
+from engine.commands import lab as lab_parsers
+from engine.commands import sheets as sheet_parsers
+from engine.commands.measure import lines, rows
+from engine.commands.output import SESSION, exit_status
+from engine.records import NotRunnable
+from engine.records.words import whole_number
+
+EVERY = "all"  # stands for all ladders
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit status."""
+    options = _parser().parse_args(arguments)
+    try:
+        return int(options.command(options))
+    except NotRunnable as refused:
+        print(refused, file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("Stopped.", file=sys.stderr)
+        return 3
+
+
+def _kernels(options: argparse.Namespace) -> int:
+    if options.page:
+        from engine.catalogue.kernels_page import PAGE, page
+
+        PAGE.write_text(page(), encoding="utf-8")
+        return 0
+    print(json.dumps(rows(), indent=1) if options.json else "\n".join(lines()))
+    return 0
+
+
+def _record(options: argparse.Namespace) -> int:
+    from engine.commands import record
+    from engine.lectures.arithmetic import recorded_sums
+
+    def say(fraction: float, text: str) -> None:
+        print(f"{fraction:6.1%} {text}", file=sys.stderr)
+
+    print(record.record(options.quick, say))
+    if not options.quick:
+        print(recorded_sums.record(progress=say))
+    return 0
+
+
+def _lab(options: argparse.Namespace) -> int:
+    answer = options.answer(options)
+    print(json.dumps(answer.record) if options.json else answer.text)
+    return exit_status(answer.status)
+
+
+def _warm(options: argparse.Namespace) -> int:
+    from engine.history import history
+    from engine.service import service
+    from engine.service.warm_up import readiness, run_of
+
+    names = [*LADDERS] if options.ladders == [EVERY] else options.ladders
+    unknown = [name for name in names if name not in LADDERS]
+    if unknown:
+        raise NotRunnable(f"There is no ladder {unknown[0]!r}: choose {', '.join(LADDERS)}, or {EVERY}.")
+    found = []
+    for ladder in (LADDERS[name] for name in names):
+        rungs = [run_of(ladder, rung) for rung in ladder.rungs]
+        for choice, measurement in zip(rungs, service.measured(rungs, SESSION), strict=True):
+            history.remember(choice, measurement)
+        found += [{"ladder": ladder.name, **asdict(ready)} for ready in readiness(ladder)]
+    if options.json:
+        print(json.dumps(found, indent=1))
+    else:
+        for ready in found:
+            print(f"{ready['state']:9} {ready['ladder']:16} {ready['rung']:14} {ready['sentence']}")
+    return 3 if any(ready["state"] == "failed" for ready in found) else 0
+
+
+def _host(options: argparse.Namespace) -> int:
+    try:
+        module = importlib.import_module("engine.service.host")
+    except ImportError as error:
+        raise NotRunnable(f"{error}: pip install -r requirements-cluster.txt -c constraints.txt") from None
+    module.run_host(options.scheduler, options.name, options.port)
+    return 0
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    from engine.commands.doctor import doctor, server_check
+
+    checks = doctor() if options.server is None else [server_check(options.server)]
+    if options.json:
+        print(json.dumps([asdict(check) for check in checks]))
+    else:
+        for check in checks:
+            print(f"{'ok     ' if check.ok else 'missing'} {check.name}: {check.detail}")
+            if not check.ok and check.fix:
+                print(f"        {check.fix}")
+    return 0
+
+
+def _whole_number(text: str) -> int:
+    try:
+        return whole_number(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m engine", description="Run, check and time the kernels.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    kernels = commands.add_parser("kernels", help="the catalogue")
+    kernels.add_argument("--page", action="store_true", help="write the catalogue's page, docs/kernels.md")
+    kernels.set_defaults(command=_kernels)
+
+    measure.add_parsers(commands, _whole_number)
+    lab_parsers.add_parsers(commands, _whole_number, _lab)
+    sheet_parsers.add_parsers(commands, _lab)
+    record = commands.add_parser("record", help="the whole catalogue on this GPU -> a recorded-run file")
+    record.add_argument("--quick", action="store_true", help="one block size and four sizes a kernel")
+    record.set_defaults(command=_record)
+
+    warm = commands.add_parser("warm", help="before a lecture: every rung of these ladders run once, and what is ready")
+    warm.add_argument("ladders", nargs="+", metavar="LADDER", help=f"its name, or {EVERY}")
+    warm.set_defaults(command=_warm)
+
+    host = commands.add_parser("host", help="let this computer serve a cluster's dashboard, until Ctrl-C")
+    host.add_argument("scheduler", metavar="ADDRESS", help="of Dask's scheduler: tls://10.0.0.1:8786")
+    host.add_argument("--name", help="what users call this computer; its own name, if nothing else is said")
+    host.add_argument("--port", type=int, default=0, help="where it listens to the scheduler; any, if nothing is said")
+    host.set_defaults(command=_host)
+
+    archive.add_parsers(commands, _whole_number)
+    libraries.add_parser(commands)
+    doctor = commands.add_parser("doctor", help="what works on this machine, and one fix a line")
+    doctor.add_argument("--server", metavar="URL", help="ask a running dashboard instead: http://127.0.0.1:8501")
+    doctor.set_defaults(command=_doctor)
+    for command in (kernels, warm, doctor):
+        command.add_argument("--json", action="store_true")
+    return parser

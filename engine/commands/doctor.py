@@ -1,0 +1,167 @@
+"""What works on this computer, with one fix per line. Every check gives an answer; none raises."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.machine.environment import driver_state, has_gpu
+from engine.records import NotRunnable, Source
+from engine.service import service
+from engine.service.inquiry import ready
+from engine.service.queue_state import hosts_text
+from engine.store import database, measurements
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+REINSTALL = "pip install -r requirements.txt -c constraints.txt"
+
+
+@dataclass(frozen=True)
+class DoctorCheck:
+    """One line: what was checked, whether it works, what was found, and the fix if it does not work."""
+
+    name: str
+    ok: bool
+    detail: str
+    fix: str | None = None
+
+
+class _Missing(Exception):
+    """What is missing, and the fix."""
+
+
+def doctor() -> list[DoctorCheck]:
+    """Return all checks, each after those that it depends on."""
+    asked = {"cluster": _cluster} if os.environ.get(service.CLUSTER) else {}
+    return [_checked(name, look) for name, look in (_CHECKS | asked).items()]
+
+
+def server_check(address: str) -> DoctorCheck:
+    """Check whether a dashboard that runs at `address` can work."""
+    ok, detail = ready(address)
+    return DoctorCheck("server", ok, detail, None if ok else "Look into the server's log, or start it again.")
+
+
+def _checked(name: str, look: Callable[[], str]) -> DoctorCheck:
+    try:
+        return DoctorCheck(name, True, look())
+    except _Missing as missing:
+        detail, fix = missing.args
+        return DoctorCheck(name, False, detail, fix)
+    except Exception as error:  # a check that crashes is an answer too
+        first = next(iter(str(error).splitlines()), "")
+        return DoctorCheck(name, False, f"{type(error).__name__}: {first}", REINSTALL)
+
+
+def _python() -> str:
+    return sys.version.split()[0]  # a Python older than 3.11 does not reach this line
+
+
+@contextmanager
+def _imported(fix: str) -> Iterator[None]:
+    try:
+        yield
+    except ImportError as error:
+        raise _Missing(str(error).splitlines()[0], fix) from None
+
+
+def _nvrtc() -> str:
+    with _imported(REINSTALL):
+        from cupy_backends.cuda.libs import nvrtc
+
+        from engine.compile.nvrtc import EMULATED_ARCHITECTURE, compile_source
+
+        compile_source(
+            Source("doctor.cu", 'extern "C" __global__ void k(T *out) { *out = 1; }', "int32"), EMULATED_ARCHITECTURE
+        )
+        return "{}.{} compiles".format(*nvrtc.getVersion())
+
+
+def _headers() -> str:
+    with _imported(REINSTALL):
+        from engine.compile.nvrtc import include_folders
+
+        folders = [Path(folder) for folder in include_folders()]
+    for header in ("cooperative_groups.h", "cuda/std/cstdint"):
+        if not any((folder / header).is_file() for folder in folders):
+            raise _Missing(f"{header} is not installed", REINSTALL)
+    return "cooperative_groups.h and cuda/std"
+
+
+def _driver() -> str:
+    state = driver_state()
+    if state != "ok":
+        raise _Missing(state, "Fine without a GPU (the emulator runs all). Else install NVIDIA driver 580 or newer.")
+    import cupy
+
+    known = cupy.cuda.runtime.driverGetVersion()
+    return f"knows CUDA {known // 1000}.{known % 1000 // 10}"
+
+
+def _gpu() -> str:
+    if not has_gpu():
+        raise _Missing("none", "Fine without one: times come from recorded runs. Else see the driver's line.")
+    import cupy
+
+    properties = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.runtime.getDevice())
+    free, total = cupy.cuda.runtime.memGetInfo()
+    return f"{properties['name'].decode()}, {free / 1e9:.1f} of {total / 1e9:.1f} GB free"
+
+
+def _cublas() -> str:
+    try:
+        from cupy_backends.cuda.libs import cublas
+    except ImportError:
+        install = "pip install -r requirements-gpu.txt -c constraints.txt"
+        fix = f"{install} (only to compare matrix kernels with cuBLAS on a GPU)"
+        raise _Missing("the library is not installed", fix) from None
+    return f"{cublas.__name__.rpartition('.')[2]} loads"
+
+
+def _browser() -> str:
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if not found:
+        raise _Missing("no Chromium", "apt-get install chromium (only for the tests of the pages)")
+    return found
+
+
+def _cluster() -> str:
+    try:
+        found = service.connect().state().serving
+        if service.troubles() or not found:
+            start = ".venv/bin/python -m engine host ADDRESS on each computer that is to serve"
+            raise _Missing("; ".join(service.troubles()) or "the scheduler answers, and no host serves", start)
+        return hosts_text(found)
+    except NotRunnable as refused:
+        raise _Missing(str(refused), "See docs/cluster.md.") from None
+    finally:
+        service.disconnect()
+
+
+def _store() -> str:
+    kept = measurements.count()  # this opens it
+    trouble = database.trouble()
+    if trouble:
+        raise _Missing(f"{database.folder() / database.FILE} cannot be used", trouble)
+    damage = database.read("PRAGMA quick_check(1)")
+    if damage and damage[0][0] != "ok":
+        moved = "Move the file away before the next start; what can be read of it, sqlite3's .recover reads."
+        raise _Missing(f"{database.folder() / database.FILE} is damaged: {damage[0][0]}", moved)
+    return f"{kept:,} measurements in {database.folder() / database.FILE}"
+
+
+_CHECKS: dict[str, Callable[[], str]] = {
+    "Python": _python,
+    "NVRTC": _nvrtc,
+    "CUDA headers": _headers,
+    "NVIDIA driver": _driver,
+    "GPU": _gpu,
+    "cuBLAS": _cublas,
+    "history": _store,
+    "browser": _browser,
+}

@@ -1,0 +1,38 @@
+"""How a command prints a measurement, and its exit status."""
+
+from __future__ import annotations
+
+from engine.records import Measurement
+
+SESSION = "command line"  # the session of a command's runs
+_FAILED = 3  # a crash or a deadline
+_EXIT_STATUS = {"ok": 0, "wrong": 1, "hazard": 1, "refused": 2, "compile-error": 2}
+
+
+def exit_status(status: str) -> int:
+    """Return the exit status: 0 ok, 1 wrong or with findings, 2 refused, 3 the run failed."""
+    return _EXIT_STATUS.get(status, _FAILED)
+
+
+def text(measurement: Measurement) -> str:
+    """Return the measurement's line, then the kernel's printf output and the compiler's log."""
+    log = measurement.log if measurement.log != measurement.reason else None
+    return "\n".join([sentence(measurement), *measurement.printed, *([log] if log else [])])
+
+
+def sentence(m: Measurement) -> str:
+    """Return what was asked and how it ended: the reason, or the time and rates, or the result."""
+    asks = m.choice
+    device = m.device.get("name") or m.device["kind"]
+    asked = [f"n {asks.n:,}", f"block {asks.block_size}"]
+    asked += [] if asks.grid_size is None else [f"grid {asks.grid_size:,}"]
+    asked += [] if asks.parameter is None else [f"parameter {asks.parameter:,}"]
+    head = f"{'  '.join([asks.kernel, *asked, asks.dtype, device])}: {m.status}"
+    if m.reason:
+        return f"{head}. {m.reason}"
+    if m.time_us is not None:
+        rates = ((m.rates.bandwidth_gb_s, "GB/s"), (m.rates.gflop_s, "GFLOP/s"))
+        said = (f"{rate:,.1f} {unit}" for rate, unit in rates if rate is not None)
+        beside = (f"{peer.ratio:.2f} x {name}" for name, peer in m.peers.items() if peer.ratio is not None)
+        return ", ".join([f"{head}, {m.time_us:,.2f} us", *said, *beside, asks.cache])
+    return f"{head}, result {m.check.result:,}" if m.check else head

@@ -1,1 +1,0 @@
-"""What this computer is: its GPUs, its software, what works."""

@@ -1,0 +1,276 @@
+"""Turn a .cu file written for nvcc into device code: blank its host part.
+
+Lines keep their numbers. Host functions are removed first: they lack `__device__`. Types and constants stay, because
+kernels use them; one that does not compile because of host code is removed alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from engine.compile.nvrtc import EMULATED_ARCHITECTURE, Compiled, check_includes, compile_here, include_folders
+from engine.lab.signatures import bare
+from engine.lab.top_level import Declaration, blanked, declarations, directives, members
+from engine.records import CompileError, Source
+
+_OF_STD = re.compile(r'namespace "std" has no (?:actual )?member "(\w+)"')
+_NAME = re.compile(r'(?:identifier|incomplete type) "(\w+)" is (?:undefined|not allowed)')
+_STD = (
+    ("limits", r"numeric_limits"),
+    ("algorithm", r"min|max|clamp"),
+    ("utility", r"pair|make_pair|swap|exchange|declval|(?:make_)?i\w+_sequence(?:_for)?|as_const|byte"),
+    ("tuple", r"(?:make_)?tuple\w*|get|tie|apply|ignore"),
+    ("array", r"array"),
+    ("complex", r"complex|norm|conj|polar|real|imag|arg"),
+    ("functional", r"plus|minus|multiplies|divides|modulus|negate|less\w*|greater\w*|(?:not_)?equal_to|logical_\w+"),
+    ("type_traits", r"is_\w+|conditional\w*|enable_if\w*|remove_\w+|add_\w+|make_(?:un)?signed\w*|decay\w*|void_t|"
+     r"integral_constant|bool_constant|true_type|false_type|underlying_type\w*|invoke_result\w*|common_type\w*"),
+)  # fmt: skip
+_NUMBERS = (
+    ("cuda_fp16.h", r"(?:__)?half2?|__(?:float|u?int|u?short|lows?|highs?)2?half\w*|__half\w+|__h[a-z]+2?"),
+    ("cuda_bf16.h", r"(?:__)?nv_bfloat162?|__\w*bfloat16\w*"),
+    ("cuComplex.h", r"cu(?:Float|Double)?Complex|make_cu\w*Complex|cuC(?:add|mul|sub|div|abs|fma|real|imag|onj)f?"),
+)  # fmt: skip
+
+
+def missed_name(sentence: str) -> str | None:
+    """Return the unknown name of a compiler error."""
+    found = _NAME.search(sentence)
+    return found[1] if found else None
+
+
+def header_for(sentence: str, passed_over: bool) -> str | None:
+    """Return the header that declares the unknown name of the error. `passed_over`: some headers of the file are
+    missing here.
+    """
+    of_std, name = _OF_STD.search(sentence), missed_name(sentence)
+    table, wanted = (_STD, of_std[1]) if of_std else (_NUMBERS if passed_over else (), name or "")
+    return next((header for header, names in table if re.fullmatch(names, wanted)), None)
+
+
+_OF_DEVICE = frozenset(("__global__", "__device__", "__constant__", "__managed__", "__shared__"))
+_IN_LAYOUT = frozenset(("virtual", "override", "final"))  # a class with these member names
+_CONSTANT = frozenset(("const", "constexpr", "static_assert", "concept"))
+# Headers with content for kernels. Any other header in angle brackets is host code: NVRTC has everything that a
+# kernel can use, and does not compile Thrust's algorithms.
+_FOR_KERNELS = re.compile(
+    r"(?:cooperative_groups|cuda/|cub/|thrust/(?:complex|functional|pair|tuple|iterator/)|"
+    r"cuda_(?:fp|bf|pipeline|awbarrier)|cuComplex|math_constants|helper_math\.h|cufft(?:Xt)?\.h|mma\.h|curand_(?!host)|nv/|crt/mma|(?:std(?:io|lib|int|def|bool)|assert|string|limits|float|math)\.h$|"
+    r"c(?:stdio|stdlib|assert|string|stddef|stdint|limits|float|math)$)"
+)
+_LIBRARIES = ("cub", "thrust")  # takes seconds to compile, mostly for the host
+_INCLUDE = re.compile(r"[ \t]*#[ \t]*include[ \t]*(?:<([^>\n]+)>|\"([^\"\n]+)\")")
+_OF_SAMPLES = re.compile(
+    r"(?:.*/)?(?:helper_(?!math)\w+|cuda_runtime\w*|device_launch_parameters|cuda|cuda_profiler_api)\.h"
+)
+# what nvcc includes or declares by itself and kernels use
+HEAD = (
+    "#include <cstdint>\n#include <climits>\n#include <cfloat>\n#include <cmath>\n"
+    "typedef unsigned char uchar;\ntypedef unsigned short ushort;\n"
+    "typedef unsigned int uint;\ntypedef unsigned long ulong;\n"
+    "typedef unsigned long long CUtexObject;\ntypedef unsigned long long CUsurfObject;\n"
+)
+_OWN = re.compile(r"\.(?:h|hh|hpp|cuh|cu|inl)$")
+# Member functions of a struct need no __device__; nvcc's predefined macros on Linux; errors that nvcc only warns of.
+_OPTIONS = ("-default-device", "-D__linux__", "-Dregister=")
+_LESS = ("--Ofast-compile=mid",)  # a fifth of the time if loops unroll to a megabyte
+_GLUED = re.compile(r'\bextern[ \t]("C(?:\+\+)?")(?=\w)')  # like a literal with a suffix
+_MOST_BLANKED = 40
+# Errors of code that nvcc compiles and NVRTC does not: only the kernel is refused.
+NOT_HERE = re.compile(r"cannot be compiled here|a texture reference")
+_SAYS_ENOUGH = re.compile(rf"{NOT_HERE.pattern}|since Volta|#error directive")
+# A library's header, such as <cute/tensor.hpp>.
+_LIBRARY = re.compile(
+    r"^[ \t]*#[ \t]*include[ \t]*<((?!cuda/|cub/|thrust/|cooperative_groups/|sys/)\w+/[^>\n]+)>", re.MULTILINE
+)
+_ANY_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include\b", re.MULTILINE)
+_WARNING = re.compile(r"\((\d+)\): warning(?: #[\w-]+)?: (.+)$", re.MULTILINE)
+_CPP = frozenset(("struct", "class", "union", "enum", "typedef", "using", "template", "typename", "const", "constexpr",
+                  "static", "inline", "namespace", "std", "int", "float", "double", "char", "void"))  # fmt: skip
+
+
+def device_part(text: str) -> str:
+    """Return `text` without host functions, host variables and host headers."""
+    text = _GLUED.sub(r"extern\1 ", text)
+    for one in declarations(text):
+        if not _kept(one):
+            text = blanked(text, one.start, one.end)
+    for start, end in directives(text):
+        found = _INCLUDE.match(text, start)
+        if found is not None and not _included(found[1], found[2], text):
+            text = text[:start] + " " * (end - start) + text[end:]
+    return text
+
+
+def _included(angled: str | None, quoted: str | None, text: str) -> bool:
+    """Return whether a header is for kernels; CUB's and Thrust's only if the remaining text names them."""
+    name = angled or quoted or ""
+    library = name.partition("/")[0]
+    if library in _LIBRARIES and not re.search(rf"\b{library}\b\s*::", text):
+        return False
+    return not _OF_SAMPLES.fullmatch(name) and (angled is None or _FOR_KERNELS.match(name) is not None)
+
+
+def _kept(one: Declaration) -> bool:
+    words = set(one.words)
+    if words & _OF_DEVICE:
+        return True
+    if one.kind == "function":
+        return bool(words & {"constexpr", "static_assert"}) and "__host__" not in words
+    return one.kind == "type" or bool(words & _CONSTANT)
+
+
+def without_own_headers(text: str) -> tuple[str, dict[int, str]]:
+    """Return `text` without the headers that lie beside the original file, and their names by line.
+
+    They are not available here; most hold macros that check host calls. Nothing is read: a name without a header's
+    ending, or an absolute path, stays and is refused.
+    """
+    passed: dict[int, str] = {}
+    for start, end in directives(text):
+        found = _INCLUDE.match(text, start)
+        name = found[2] if found is not None else None
+        if name and _OWN.search(name) and not name.startswith(("/", "\\")) and not _here(name):
+            if not _OF_SAMPLES.fullmatch(name):
+                passed[text.count("\n", 0, start) + 1] = name
+            text = text[:start] + " " * (end - start) + text[end:]
+    return text, passed
+
+
+def _here(name: str) -> bool:
+    return ".." not in name and any((Path(folder) / name).is_file() for folder in include_folders())
+
+
+@dataclass(frozen=True)
+class DevicePart:
+    """The part of a file that compiles. `source.names`: the wanted kernels that are left; `refused`: kernels that only
+    nvcc compiles, each with a sentence.
+    """
+
+    source: Source
+    compiled: Compiled
+    refused: tuple[tuple[str, str], ...] = ()
+
+
+def compiled_for_device(name: str, text: str, names: tuple[str, ...] = (), hurried: bool = False) -> DevicePart:
+    """Return the file's device part. CompileError: the first error that is not host code's, unless it concerns only
+    some kernels.
+
+    `names`: the C++ names of the wanted kernels. `hurried`: with less optimisation.
+    """
+    whole, (text, passed) = text, without_own_headers(text)
+    check_includes(Source(name, text, ""), include_folders())
+    source = Source(name, device_part(text), "", head=HEAD, names=names, options=_OPTIONS, foreign=True)
+    source = replace(source, options=(*_OPTIONS, *(_LESS if hurried else ())))
+    dropped: dict[str, CompileError] = {}  # removed declaration -> reason
+    refused: dict[str, CompileError] = {}
+    for _ in range(_MOST_BLANKED):
+        try:
+            if any("<" in each for each in names):  # NVRTC was seen to crash over an instance of code with errors
+                compile_here(replace(source, names=()), EMULATED_ARCHITECTURE)
+            made = compile_here(source, EMULATED_ARCHITECTURE)
+            return DevicePart(source, made, tuple((each, str(error)) for each, error in refused.items()))
+        except CompileError as failed:
+            header = header_for(str(failed), _passed_over(whole, source.text))
+            if header and f"<{header}>" not in source.head:
+                source = replace(source, head=f"{source.head}#include <{header}>\n")
+                continue
+            gone = None if failed.line is None else _of_host(source.text, failed.line)
+            if gone is not None:
+                dropped |= {word: failed for word in gone.words if word not in _CPP}
+            else:
+                error = _missed(source.text, failed, dropped, whole)
+                gone = _of_device(source.text, failed.line) if NOT_HERE.search(str(error)) else None
+                lost = [each for each in source.names if gone and bare(each) in gone.words]
+                if gone is None or len(lost) == len(source.names):
+                    raise _lacking(whole, passed, error) from None
+                refused |= dict.fromkeys(lost, error)
+                dropped |= {} if lost else {_called(source.text, gone): error}
+                source = replace(source, names=tuple(each for each in source.names if each not in lost))
+            source = replace(source, text=_without(source.text, gone))
+    raise next(iter(dropped.values()))
+
+
+def _passed_over(whole: str, text: str) -> bool:
+    """Return whether the text has lost a header that the whole file includes."""
+    return len(_ANY_INCLUDE.findall(text)) < len(_ANY_INCLUDE.findall(whole))
+
+
+def _lacking(whole: str, passed: dict[int, str], error: CompileError) -> CompileError:
+    """Return `error`, or the header (the file's own, or a library's) without which the code does not compile."""
+    of_library = _LIBRARY.search(whole)
+    if _SAYS_ENOUGH.search(str(error)) or not (passed or of_library):
+        return error
+    name, _, what = str(error).rstrip(".").partition(" does not compile: ")
+    if of_library and not passed:
+        line, header, way_out = whole.count("\n", 0, of_library.start()) + 1, of_library[1], "use CUDA's own"
+    else:
+        (line, header), way_out = next(iter(passed.items())), "paste its text in its place"
+    sentence = f'{name} does not compile: line {line}: "{header}" is not here, and without it {what}; {way_out}.'
+    return CompileError(sentence, error.log, error.line)
+
+
+def _missed(text: str, error: CompileError, dropped: dict[str, CompileError], whole: str) -> CompileError:
+    """Return `error`, or the reason why a declaration in its line was removed, or that it is a texture reference."""
+    line = text.splitlines()[error.line - 1] if error.line else ""
+    cause = next((dropped[word] for word in re.findall(r"\w+", line) if word in dropped), None)
+    name = missed_name(str(error))
+    if cause is None and name and re.search(rf"\btexture\s*<[^;]{{1,200}}>\s*{name}\b", whole):
+        sentence = str(error).rstrip(".") + ": a texture reference, which CUDA 12 ended; read an array in its place."
+        return CompileError(sentence, error.log, error.line)
+    return cause or error
+
+
+def _of_device(text: str, line: int | None) -> Declaration | None:
+    """Return the device function at a line."""
+    found = _at(declarations(text), text, line) if line is not None else ()
+    return next((one for one in found if one.called and set(one.words) & {"__global__", "__device__"}), None)
+
+
+def _without(text: str, one: Declaration) -> str:
+    """Return the text without a declaration, and without a function's forward declarations."""
+    name = _called(text, one) if one.called and one.body else ""
+    text = blanked(text, one.start, one.end)
+    for each in declarations(text) if name else ():
+        if each.called and not each.body and _called(text, each) == name:
+            text = blanked(text, each.start, each.end)
+    return text
+
+
+def _called(text: str, one: Declaration) -> str:
+    """Return the name of a function."""
+    found = re.search(r"(\w+)\s*\(", text[one.start : one.end])
+    return found[1] if found else ""
+
+
+def warnings_of(source: Source, log: str) -> tuple[str, ...]:
+    """Return the compiler's warnings in the file's own device functions, a sentence each."""
+    own = [(int(line), what) for line, what in _WARNING.findall(log) if f"{source.name}({line})" in log]
+    return tuple(f"line {line}: {what.rstrip('.')}." for line, what in own if _of_host(source.text, line) is None)
+
+
+def _of_host(text: str, line: int) -> Declaration | None:
+    """Return the declaration at a line that can be host code, because nothing marks it as device code.
+
+    Of a type, return only the function there if the type stays the same without it.
+    """
+    for one in _at(declarations(text), text, line):
+        if not set(one.words) & _OF_DEVICE and "__global__" not in text[one.start : one.end]:
+            own = _at(members(text, one), text, line) if one.kind == "type" else ()
+            return next((each for each in own if _left_out(each)), one)
+    return None
+
+
+def _left_out(member: Declaration) -> bool:
+    return member.kind == "function" and member.body and not set(member.words) & (_OF_DEVICE | _IN_LAYOUT)
+
+
+def _at(found: Iterable[Declaration], text: str, line: int) -> Iterator[Declaration]:
+    """Return the declarations that overlap a line."""
+    for one in found:
+        first, last = (text.count("\n", 0, place) + 1 for place in (one.start, one.end))
+        if first <= line <= last:
+            yield one

@@ -1,0 +1,158 @@
+"""The state in which a number was measured: versions, clocks, temperature, other processes on the GPU. Read-only."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import platform
+import subprocess
+from datetime import UTC, datetime
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+CUDA_NEEDED = 13000  # the driver must support CUDA 13
+# NVML's reasons for a clock below its maximum, and whether each slows a kernel down.
+THROTTLE_REASONS = {
+    0x4: "power cap",
+    0x8: "hardware slowdown",
+    0x20: "temperature (software)",
+    0x40: "temperature (hardware)",
+    0x80: "power brake",
+}
+
+
+@lru_cache(maxsize=1)
+def has_gpu() -> bool:
+    """Return whether CUDA 13 can use a GPU here. It asks the driver, so that a page need not load CuPy."""
+    return driver_state() == "ok"
+
+
+@lru_cache(maxsize=1)
+def driver_state() -> str:
+    """Return "ok", or one sentence that says what is missing."""
+    try:
+        cuda = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return "There is no NVIDIA driver on this machine (libcuda.so.1 is not found)."
+    known = ctypes.c_int()
+    if cuda.cuDriverGetVersion(ctypes.byref(known)) != 0 or known.value < CUDA_NEEDED:
+        return f"The NVIDIA driver knows CUDA {known.value // 1000}.{known.value % 1000 // 10}; 13.0 is needed."
+    count = ctypes.c_int()
+    status = cuda.cuInit(0) or cuda.cuDeviceGetCount(ctypes.byref(count))
+    if status != 0 or count.value == 0:
+        return f"The NVIDIA driver finds no GPU (CUDA error {status})." if status else "There is no GPU to be seen."
+    return "ok"
+
+
+def environment() -> dict[str, Any]:
+    """Return versions and, with a GPU, its current clocks, temperature, power and throttle reasons."""
+    return {**_versions(), **_gpu_state(), "utc": datetime.now(UTC).isoformat(timespec="seconds")}
+
+
+@lru_cache(maxsize=1)
+def _versions() -> dict[str, Any]:
+    found: dict[str, Any] = {"python": platform.python_version(), "commit": _commit()}
+    for name, package in (("cupy", "cupy-cuda13x"), ("nvrtc", "nvidia-cuda-nvrtc"), ("cuda", "nvidia-cuda-runtime")):
+        try:
+            found[name] = version(package)
+        except PackageNotFoundError:
+            found[name] = None
+    return found
+
+
+def _commit() -> str | None:
+    folder = Path(__file__).parents[2]
+    try:
+        asked = subprocess.run(
+            ["git", "-C", str(folder), "rev-parse", "--short=12", "HEAD"],
+            capture_output=True,
+            text=True,
+            timeout=5,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return os.environ.get("KERNEL_LADDER_COMMIT")  # if the program runs outside its repository
+    return asked.stdout.strip() or None
+
+
+def _gpu_state() -> dict[str, Any]:
+    names = ("driver", "sm_clock_now_mhz", "memory_clock_now_mhz", "temperature_c", "power_w", "throttle_reasons")
+    state: dict[str, Any] = dict.fromkeys(names)
+    handle = _nvml_handle()
+    if handle is None:
+        return state
+    import pynvml
+
+    asked = {
+        "driver": pynvml.nvmlSystemGetDriverVersion,
+        "sm_clock_now_mhz": lambda: pynvml.nvmlDeviceGetClockInfo(handle, pynvml.NVML_CLOCK_SM),
+        "memory_clock_now_mhz": lambda: pynvml.nvmlDeviceGetClockInfo(handle, pynvml.NVML_CLOCK_MEM),
+        "temperature_c": lambda: pynvml.nvmlDeviceGetTemperature(handle, pynvml.NVML_TEMPERATURE_GPU),
+        "power_w": lambda: round(pynvml.nvmlDeviceGetPowerUsage(handle) / 1e3, 1),
+        "throttle_reasons": lambda: _reasons(pynvml.nvmlDeviceGetCurrentClocksEventReasons(handle)),
+    }
+    for name, ask in asked.items():
+        try:
+            state[name] = ask()
+        except (pynvml.NVMLError, AttributeError):
+            continue  # some GPUs and most containers answer only part of this
+    return state
+
+
+def _reasons(bits: int) -> list[str]:
+    return [word for bit, word in THROTTLE_REASONS.items() if bits & bit]
+
+
+def foreign_processes() -> list[int]:
+    """Return the ids of other users' processes that compute on this GPU now. Workers of this program do not count."""
+    handle = _nvml_handle()
+    if handle is None:
+        return []
+    import pynvml
+
+    try:
+        pids = [process.pid for process in pynvml.nvmlDeviceGetComputeRunningProcesses(handle)]
+    except pynvml.NVMLError:
+        return []
+    if os.getpid() not in pids:
+        # In a container these ids are the host's, and one of them is this process.
+        return pids[1:]
+    return [pid for pid in pids if pid not in (os.getpid(), os.getppid()) and _parent(pid) != os.getppid()]
+
+
+def _parent(pid: int) -> int | None:
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1])
+    except (OSError, IndexError, ValueError):
+        return None
+
+
+@lru_cache(maxsize=1)
+def _nvml_handle() -> Any:
+    """Return NVML's handle of the GPU that this process uses; None without a driver."""
+    if not has_gpu():
+        return None
+    try:
+        import pynvml
+        from cupy_backends.cuda.api import runtime
+
+        pynvml.nvmlInit()
+        return pynvml.nvmlDeviceGetHandleByPciBusId(runtime.deviceGetPCIBusId(runtime.getDevice()))
+    except Exception:  # NVML is optional: a number stands without it
+        return None
+
+
+ENGINE, KERNELS = "engine/**/*.py", "cuda/**/*.cu"
+ROOT = Path(__file__).parents[2]
+
+
+@lru_cache(maxsize=2)
+def program_version(*files: str) -> str:
+    """Return a digest of the text of these files. Two programs with equal ENGINE and KERNELS run a choice alike."""
+    found = hashlib.sha256()
+    for path in sorted(path for pattern in files for path in ROOT.glob(pattern)):
+        found.update(str(path.relative_to(ROOT)).encode() + path.read_bytes())
+    return found.hexdigest()[:16]

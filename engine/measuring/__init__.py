@@ -1,1 +1,0 @@
-"""Check the answer, then time it."""

@@ -1,0 +1,21 @@
+"""The state of a live presentation by name: followers read it, and its presenter resumes from it after a restart."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from engine.store.database import now, read, write
+
+
+def save(name: str, state: Mapping[str, Any]) -> None:
+    """Save the presentation's state (JSON values)."""
+    row = (name, json.dumps(state), now())
+    write(lambda connection: connection.execute("REPLACE INTO lectures VALUES (?, ?, ?)", row))
+
+
+def load(name: str) -> dict[str, Any] | None:
+    """Return the presentation's last state, or None."""
+    found = read("SELECT state FROM lectures WHERE name = ?", name)
+    return dict(json.loads(found[0][0])) if found else None

@@ -1,0 +1,122 @@
+"""Resolve a page: from the address and the menus to the runs, the plots, the sections and the shape of the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+
+from engine.catalogue import KERNELS, LADDERS, Ladder, Rung, emulated_n
+from engine.plan import plan, settle
+from engine.records import Choice, HostSum, NotRunnable, Settled
+from engine.service import service
+from views.ladder.panels import (
+    arithmetic,
+    claims,
+    complexity,
+    floats,
+    law,
+    motion,
+    occupancy,
+    paper,
+    reasons,
+    roofline,
+    trapezoids,
+)
+from views.ladder.panels.plot import BARS, TIMES
+from views.ladder.view import KEPT, Page, Plot, Section
+from views.shared import menus
+from views.shared.menus import AUTO
+
+# In the order on the page.
+PLOTS: tuple[Plot, ...] = (
+    *BARS,
+    law.PICTURE,
+    roofline.PICTURE,
+    trapezoids.TRAPEZOIDS,
+    trapezoids.ERRORS,
+    complexity.PICTURE,
+    floats.ANSWERS,
+    floats.PICTURE,
+    floats.REPEATS,
+    paper.PICTURE,
+    motion.SCENE,
+)
+SECTIONS: tuple[Section, ...] = (
+    arithmetic.SECTION,
+    paper.SECTION,
+    claims.SECTION,
+    complexity.SECTION,
+    floats.SECTION,
+    occupancy.SECTION,
+    reasons.SECTION,
+)
+
+
+@lru_cache(maxsize=KEPT)
+def page_of(
+    ladder: str,
+    position: int,
+    chosen: tuple[tuple[str, str], ...],
+    order: str,
+    presenting: bool,
+    plot: str,
+    found: tuple[service.HostGpu, ...],
+) -> Page:
+    """Return the page with this rung of a ladder, one for all browsers. NotRunnable.
+
+    `chosen`: what the menus say; `order`: of execution; `plot`: the one that was asked for, "" for none; `found`: the
+    GPUs of this computer.
+    """
+    shown, words = LADDERS[ladder], dict(chosen)
+    times = tuple(choice_of(rung, words, shown.rungs[position]) for rung in shown.rungs)
+    runs = tuple(run_of(choice, shown, words["device"], order) for choice in times)
+    return resolved(Page(shown, position, times, runs, presenting, TIMES), plot)
+
+
+def resolved(page: Page, asked: str) -> Page:
+    """Add the plots and sections that the rung offers, the plot that is shown, and the length of the answer.
+
+    The plot: the one that was `asked` for, else that of the rung, else that of the ladder, else the times.
+    """
+    plots = {plot.name: plot for plot in PLOTS if plot.offered(page)}
+    name = next(name for name in (asked, page.rung.picture, page.ladder.picture, TIMES.name) if name in plots)
+    sections = {section.name: section for section in SECTIONS if section.offered(page)}
+    return replace(page, plots=plots, plot=plots[name], sections=sections, answer_count=answer_count(page.run))
+
+
+def answer_count(choice: Settled) -> int:
+    """Return how many elements the answer of a choice has; 0 if it is a single number or cannot be run."""
+    try:
+        made = plan(choice)
+    except NotRunnable:
+        return 0
+    return 0 if made.result_count == 1 or isinstance(made.steps[-1], HostSum) else made.result_count
+
+
+def choice_of(rung: Rung, chosen: Mapping[str, str], on_page: Rung) -> Settled:
+    """Return what the menus say, for one rung. Combining and grid size were chosen for the rung on the page only, its
+    parameter for every rung that has the same."""
+    combine, blocks, this = chosen["combine"], chosen["grid"], rung is on_page
+    asked = Choice(
+        kernel=rung.kernel,
+        n=menus.number_of(chosen["n"], "N"),
+        block_size=menus.number_of(chosen["block"], "The block size"),
+        grid_size=None if not this or blocks in ("", AUTO) else menus.number_of(blocks, "The number of blocks"),
+        dtype=chosen["dtype"],
+        cache=chosen["cache"],
+        device=chosen["device"],
+        combine=rung.combine if not this or combine in ("", AUTO) else combine,
+        parameter=menus.parameter_for(KERNELS[rung.kernel], KERNELS[on_page.kernel], chosen["parameter"]),
+    )
+    return settle(asked)
+
+
+def run_of(choice: Settled, ladder: Ladder, device: str, order: str) -> Settled:
+    """Return what Run runs for a choice: on the emulator in the order that was chosen and, unless the emulator was
+    asked for by name, at an N that it can count in a lecture's patience."""
+    if choice.device != "emulator":
+        return choice
+    schedule = menus.schedule_of(order)
+    n = emulated_n(ladder, choice.n) if device == AUTO else choice.n
+    return replace(choice, n=n, schedule=schedule)
