@@ -13,7 +13,7 @@ from engine.records import Check, Measurement
 SHOWN, SHOWN_IN_HALL = 16, 8
 WHOLE = 1e9  # a whole float below it, such as a count, is shown with all its digits
 DIGITS = 6.5  # that fit a cell; longer numbers take cells twice as wide, half as many of them
-# Kernels whose threads reserve their places: what they write lies packed, in the order in which they came.
+# Kernels whose threads reserve their places: their results lie packed, in the order of arrival.
 _PACKED = {"filter_atomic", "filter_aggregated", "reserve_buffer"}
 
 
