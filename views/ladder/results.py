@@ -45,11 +45,13 @@ class Results:
 
     def show(self, facts: Facts) -> None:
         """Draw each of them that has changed."""
-        self._numbers.html(_numbers(self._page, facts))
+        page, plot = self._page, self._page.plot
+        numbers, strip = _numbers(page, facts), _strip(page, facts)
+        words = plot.words(page, facts) if plot.words is not None else ""
+        self._numbers.html(numbers)
         self._drawing.show(facts)
-        plot = self._page.plot
-        self._words.html(plot.words(self._page, facts) if plot.words is not None else "")
-        self._answer.html(_strip(self._page, facts))
+        self._words.html(words)
+        self._answer.html(strip)
 
 
 def _numbers(page: Page, facts: Facts) -> str:

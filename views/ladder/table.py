@@ -34,10 +34,11 @@ class Table:
     def show(self, facts: Facts) -> None:
         """Draw the known measurements."""
         page = self._page
-        self._rows.html(table.ladder_html(facts.rows, page.topic.metric, page.position, _counts(page, facts),
-                                          _headings(page, facts)))  # fmt: skip
+        counts, headings = _counts(page, facts), _headings(page, facts)
         lectures = sorted({str(row["lecture_origin"]) for row in facts.rows if row["lecture_origin"] is not None})
-        self._print.html(under_table(lectures, environment(facts.known, page.position), page.topic.data_note))
+        below = under_table(lectures, environment(facts.known, page.position), page.topic.data_note)
+        self._rows.html(table.ladder_html(facts.rows, page.topic.metric, page.position, counts, headings))
+        self._print.html(below)
 
 
 def _counts(page: Page, facts: Facts) -> bool:
