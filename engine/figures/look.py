@@ -44,7 +44,7 @@ class Look:
         lines = rows * ROW + ABOVE_AND_BELOW
         font = max(smallest, min(largest, int((pane - EDGES) / lines)))
         height = round(font * lines) + EDGES
-        return cls(font, max(pane, height), pane if height > pane + SLACK else None)
+        return cls(font, height, pane) if height > pane + SLACK else cls(font, pane)
 
 
 ON_PAGE = Look()

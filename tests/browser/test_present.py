@@ -33,7 +33,9 @@ TROUBLES = """() => {
     if (column.scrollHeight > column.clientHeight + 1) found.push(`a column of ${column.scrollHeight}`);
   for (const tile of document.querySelectorAll('.tile'))
     if (tile.scrollWidth > tile.clientWidth + 1) found.push(`cut: ${tile.innerText}`);
-  const plot = document.querySelector('.st-key-drawing'), drawn = plot?.querySelector('.main-svg');
+  const plot = document.querySelector('.st-key-drawing');
+  // A chart that was replaced during the run is hidden.
+  const drawn = [...plot?.querySelectorAll('.main-svg') ?? []].find((svg) => svg.checkVisibility());
   const moving = plot?.querySelector('.st-key-motion');
   if (moving) {
     const player = moving.querySelector('[data-part=player]') ?? [...moving.querySelectorAll('*')]

@@ -11,7 +11,7 @@ import pytest
 from engine.catalogue import LADDERS, Ladder
 from engine.figures.bars import ROWS
 from engine.figures.ladder import counter_bars, metric_bars, speedup_bars, time_bars
-from engine.figures.look import SLACK, Figure, Look, some
+from engine.figures.look import Figure, Look, some
 from engine.figures.sweep import size_lines
 from engine.history import tables
 from engine.history.history import Known
@@ -166,5 +166,5 @@ def test_bars_have_type_that_fits_their_rows_and_scroll_where_none_does() -> Non
         assert look.height is not None and 12 <= look.font <= 15
         margins = 28 + 5 * look.font
         assert (look.height - margins) / rows >= 1.05 * look.font, "no row meets the next"
-        assert (look.pane is None) == (look.height <= pane + SLACK)
+        assert (look.pane is None) == (look.height == pane)
         assert (look.pane is None) == (rows < 20 or pane == 600)

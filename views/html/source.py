@@ -122,7 +122,7 @@ def _closed(lines: list[str]) -> list[str]:
 
 CONTEXT = 3  # lines shown on a slide before and after a change
 SMALLEST_FOLD = 3  # lines
-SLIDE_ROWS = 21  # lines that a slide holds in the smallest type that the back row can read
+SLIDE_ROWS = 18  # lines that a slide holds in the smallest type that the back row can read
 MOST_OLD = 8  # old lines shown at once; more unfold
 
 

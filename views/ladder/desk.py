@@ -28,7 +28,7 @@ SMALLEST, LARGEST = 12, 15  # pixels of type
 # Pixels of the window above and below the plot; what the counters, and second lines of rungs and of plots, add.
 AROUND, COUNTERS, RUNGS, PLOTS = 371, 67, 33, 49
 ONE_LINE, SHORT_LABELS = 8, 80  # plots, and letters of the rungs, that stand on one line
-BUTTON, MENU = 2, 3  # so many plots are as wide as a button, and as the menu of the counters
+BUTTON, MENU = 2, 4  # so many plots are as wide as a button, and as the menu of the counters
 
 
 def show(page: Page, top: Container) -> None:
