@@ -33,7 +33,8 @@ LADDER = ""  # the address of its page
 
 
 def frame(turn: ExitStack) -> None:
-    """What every page has in common, then the page itself. `turn`: of one that follows; other pages give it up."""
+    """Show the parts that every page has, then the page itself. `turn`: lock held by a page that follows a presenter;
+    others release it."""
     st.set_page_config(page_title="Kernel Ladder", page_icon=navigation.icon(), layout="wide")
     if visitor.role() is None:
         visitor.ask_to_sign_in()
@@ -43,7 +44,7 @@ def frame(turn: ExitStack) -> None:
     if page.url_path != LADDER:
         turn.close()
     keyboard.listen()
-    if keyboard.present_asked():  # on a page that has nothing to present of its own
+    if keyboard.present_asked():  # on a page that cannot be presented
         address.keep("", {"present": "1", **({"show": "motion"} if page.url_path == "inside" else {})})
         st.switch_page(ladder)
     address.recall(page.url_path)
@@ -53,11 +54,11 @@ def frame(turn: ExitStack) -> None:
 
 
 def prepare() -> None:
-    """What the first page needs, made before a browser asks for it."""
+    """Make the parts of the first page before a browser asks for it."""
     compress_ahead(parts())
     desk.prepare()
     gc.collect()
-    gc.freeze()  # what is there by now stays: no later collection goes through it
+    gc.freeze()  # later collections skip the objects that exist by now
 
 
 if in_script_run():

@@ -10,7 +10,7 @@ from hashlib import sha256
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-# For all that is no page, as scripts and fonts: browsers apply it only if such an address is opened itself.
+# For answers that are no page, as scripts and fonts: browsers apply it only if such an address is opened itself.
 NO_PAGE = "default-src 'none'; frame-ancestors 'self'"
 # Streamlit sets styles from its scripts, loads components from addresses that it makes in the browser, and its protocol
 # counts in WebAssembly.
@@ -38,20 +38,23 @@ _ALONE = (
 POLICY = b"content-security-policy"
 _ALWAYS = (
     (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"same-origin"),  # a link to elsewhere does not tell the address, in which names may stand
-    (POLICY, NO_PAGE.encode()),  # a page brings its own
+    (
+        b"referrer-policy",
+        b"same-origin",
+    ),  # a link to another site must not pass the address on, as it may contain names
+    (POLICY, NO_PAGE.encode()),  # of a page, which brings its own
 )
 _ENCRYPTED = ((b"strict-transport-security", b"max-age=31536000; includeSubDomains"),)
 
 
 class Headers:
-    """ASGI middleware: completes the headers of what is answered."""
+    """ASGI middleware: completes the headers of every answer."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on; complete what comes back."""
+        """Pass the request on; complete the headers of the answer."""
         encrypted = scope.get("scheme") in ("https", "wss")
 
         async def complete(message: Message) -> None:
@@ -63,14 +66,14 @@ class Headers:
 
 
 def completed(headers: list[tuple[bytes, bytes]], encrypted: bool) -> list[tuple[bytes, bytes]]:
-    """The headers with all that was missing. `encrypted`: whether the browser came by TLS."""
+    """Return the headers with the missing ones added. `encrypted`: whether the browser came by TLS."""
     made = [(name, _cookie(value, encrypted) if name.lower() == b"set-cookie" else value) for name, value in headers]
     there = {name.lower() for name, _ in made}
     return [*made, *(one for one in (*_ALWAYS, *(_ENCRYPTED if encrypted else ())) if one[0] not in there)]
 
 
 def _cookie(value: bytes, encrypted: bool) -> bytes:
-    """Streamlit's own cookies too: by TLS alone where there is TLS, and not from other sites."""
+    """Return a cookie, Streamlit's own too, that travels by TLS alone if there is TLS, and not from other sites."""
     attributes = [part.strip().partition(b"=")[0].lower() for part in value.split(b";")[1:]]
     if encrypted and b"secure" not in attributes:
         value += b"; Secure"

@@ -251,7 +251,7 @@ def show_hardware(inside: InsideWork) -> None:
                                run.caveats))  # fmt: skip
         return
     sizes = profiles.hardware_counters_by_size(choice)
-    if sizes and inside.finished:  # what is drawn while something runs is drawn again
+    if sizes and inside.finished:  # drawn again with each result
         topic = KERNELS[choice.kernel].topic
         with st.container(horizontal=True, vertical_alignment="center"):
             block = TOPICS[topic].block_noun

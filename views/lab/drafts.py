@@ -135,26 +135,26 @@ def save(draft: Draft) -> None:
     st.session_state[_UNKEPT] = store_draft(draft)
 
 
-def say_unkept() -> None:
+def warn_unkept() -> None:
     """Show why the server has not stored the latest text, if it has not."""
-    if told := st.session_state.get(_UNKEPT):
-        st.warning(told, icon=":material/save:")
+    if unkept := st.session_state.get(_UNKEPT):
+        st.warning(unkept, icon=":material/save:")
 
 
-def of(id: str) -> Draft | None:
+def draft_of(id: str) -> Draft | None:
     """Return the draft of that number, if this session has it."""
     return _drafts().get(id)
 
 
-def take(told: Mapping[str, Any]) -> None:
+def take_draft(message: Mapping[str, Any]) -> None:
     """Take over a draft from the browser. For callbacks."""
-    draft = of(str(told.get("draft")))
-    text = told.get("text")
+    draft = draft_of(str(message.get("draft")))
+    text = message.get("text")
     if draft is None or not isinstance(text, str) or len(text) > SOURCE_BYTES:
         return
-    file = re.sub(r"[^\w.-]", "_", str(told.get("file") or draft.file))[:80]
-    now = replace(draft, text=text, file=file, at=int(told.get("at") or 0),
-                  attempts=draft.attempts or attempts_of(told.get("tries")))  # fmt: skip
+    file = re.sub(r"[^\w.-]", "_", str(message.get("file") or draft.file))[:80]
+    now = replace(draft, text=text, file=file, at=int(message.get("at") or 0),
+                  attempts=draft.attempts or attempts_of(message.get("tries")))  # fmt: skip
     (keep if (now.text, now.file) == (draft.text, draft.file) else save)(now)
 
 

@@ -41,7 +41,7 @@ def show(id: str, ladder: Ladder | None, position: int, timed: Settled | None, c
     sent: list[object] = []
 
     def draw() -> None:
-        made, draft = current(id), drafts.of(id)
+        made, draft = current(id), drafts.draft_of(id)
         if draft is None:
             return
         with work.RENDER:
@@ -66,7 +66,7 @@ def show(id: str, ladder: Ladder | None, position: int, timed: Settled | None, c
     work.follow(name_of(id), draw)
     keep_attempt(id)
     draw()
-    draft = drafts.of(id)
+    draft = drafts.draft_of(id)
     if changed is not None and rung is not None and draft is not None:
         kernel = KERNELS[rung.kernel]
         with changed:
@@ -75,7 +75,7 @@ def show(id: str, ladder: Ladder | None, position: int, timed: Settled | None, c
 
 def keep_attempt(id: str) -> None:
     """Add the check that has just ended to the draft's attempts."""
-    made, draft = current(id), drafts.of(id)
+    made, draft = current(id), drafts.draft_of(id)
     if made is None or draft is None or made.kept or not made.finished or made.checked is None:
         return
     made.kept = True
@@ -92,7 +92,7 @@ def keep_attempt(id: str) -> None:
 
 def marks_of(id: str, made: DraftWork, counter: str) -> dict[str, object]:
     """Return the editor's marks: see `views/editor/marks.js`."""
-    checked, draft = made.checked, drafts.of(id)
+    checked, draft = made.checked, drafts.draft_of(id)
     assert checked is not None
     values = changes.line_values(checked.measurement, counter)
     shares = changes.shares(values, counter)

@@ -55,13 +55,13 @@ def main() -> None:
     left, right = st.columns([1.2, 1], gap="medium")
     with left:
         kept = component.EditorDraft(draft.id, draft.text, draft.at, draft.file, len(draft.attempts))
-        component.show(kept, heard(draft.id), drafts.take, take_request)
-        drafts.say_unkept()
+        component.show(kept, last_press(draft.id), drafts.take_draft, take_request)
+        drafts.warn_unkept()
     with right:
         asked = settings(draft, ladder, position)
     keyboard.on_key({**(rungs.stepping(ladder) if ladder else {}), "run": lambda: request(draft.id, "check"),
                      "present": slides.begin})  # fmt: skip
-    publish(topic, drafts.of(draft.id) or draft, ladder, own)
+    publish(topic, drafts.draft_of(draft.id) or draft, ladder, own)
     wanted = st.session_state.pop(REQUEST, None)
     if wanted and asked and wanted["draft"] == draft.id:
         work.start(replace(asked, number=wanted["number"], action=wanted["action"]))
@@ -157,14 +157,14 @@ def counter_of(ladder: Ladder | None, position: int) -> str:
     return chosen if chosen in ON_LINES else changes.shown_counter(ladder, position) if ladder else HEAT
 
 
-def take_request(told: Mapping[str, Any]) -> None:
+def take_request(message: Mapping[str, Any]) -> None:
     """Handle a press of Check or Run. For callbacks."""
-    drafts.take(told)
-    if told.get("action") in ("check", "run") and told.get("number") != heard(str(told.get("draft"))):
-        request(str(told["draft"]), str(told["action"]), int(told.get("number") or 0))
+    drafts.take_draft(message)
+    if message.get("action") in ("check", "run") and message.get("number") != last_press(str(message.get("draft"))):
+        request(str(message["draft"]), str(message["action"]), int(message.get("number") or 0))
 
 
-def heard(draft: str) -> int:
+def last_press(draft: str) -> int:
     """Return the number of the last press that arrived; the browser sends later ones again."""
     made, wanted = work.current(draft), st.session_state.get(REQUEST) or {}
     return max(made.asked.number if made else 0, wanted.get("number", 0))

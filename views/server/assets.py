@@ -62,7 +62,7 @@ def compress_ahead(names: Iterable[str]) -> None:
 
 
 def _compressed(path: str) -> bytes | None:
-    """The asset at `path`, compressed; None if there is none, and the server answers as it always does."""
+    """Return the compressed asset at `path`; None if there is none, and Streamlit answers the request."""
     if library := LIBRARIES.get(Path(path).name):  # also if the server's addresses begin with another name
         text = _HINT + library.read_bytes()
     else:
@@ -78,5 +78,5 @@ def _compressed(path: str) -> bytes | None:
 
 @lru_cache(maxsize=1)
 def named() -> tuple[str, ...]:
-    """The names of the scripts that Streamlit's page asks for itself."""
+    """Return the names of the scripts that Streamlit's page requests itself."""
     return tuple(re.findall(r"static/js/([\w.-]+\.js)", PAGE.read_text()))

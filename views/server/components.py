@@ -1,4 +1,4 @@
-"""What components of our own need: their JavaScript modules as one text, and the addresses of their libraries."""
+"""Parts of our components: their JavaScript modules as one text, and the addresses of their libraries."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ LIBRARIES = {
 
 @lru_cache(maxsize=8)
 def library(name: str) -> str:
-    """The address of one of LIBRARIES, relative to a page. It has a digest, as browsers keep the file for good."""
+    """Return the address of one of LIBRARIES, relative to a page. It has a digest, as browsers keep the file
+    for good."""
     return f"./static/{name}?{hashlib.sha256(LIBRARIES[name].read_bytes()).hexdigest()[:16]}"
 
 
 def joined(folder: Path, modules: Sequence[str]) -> str:
-    """The modules of `folder` as the one text that Streamlit takes for a component.
+    """Return the modules of `folder` as the one text that Streamlit takes for a component.
 
     Each module is named after those that it imports. The last one is the component; each of the others becomes a
     function that returns its exports.
@@ -37,5 +38,5 @@ def joined(folder: Path, modules: Sequence[str]) -> str:
 
 
 def _scoped(text: str) -> str:
-    """The text with each import as a constant, taken from the function that the other module became."""
+    """Return the text with each import as a constant, taken from the function that the other module became."""
     return re.sub(r"^import (\{.*?\}) from '\./(\w+)\.js';", r"const \1 = $\2;", text, flags=re.MULTILINE)

@@ -1,5 +1,6 @@
-"""What is asked of the server beside its pages: whether it lives, whether it can work, how much it does; and, by pages
-that follow it, where the lecture is."""
+"""The endpoints beside the pages: whether the server is alive and ready, its figures and, for pages that follow it, the
+presentation.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +14,11 @@ from engine.service import health
 from views.shared import presence, presentation
 from views.shared.presentation import Presentation
 
-WAIT_S = 20.0  # how long a page that follows waits for an answer; proxies and browsers give up much later
+WAIT_S = 20.0  # a page that follows waits so long for an answer; proxies and browsers give up much later
 LOOK_S = 0.1
 PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 
-_looks: dict[int, asyncio.Task[Presentation | None]] = {}  # by the number that was seen
+_looks: dict[int, asyncio.Task[Presentation | None]] = {}  # by the number that the pages have seen
 
 
 async def _alive(request: Request) -> Response:
@@ -34,8 +35,8 @@ async def _metrics(request: Request) -> Response:
 
 
 async def _lecture(request: Request) -> Response:
-    """Where the lecture is; to who has `seen` a number, once it is another one, or after a while."""
-    # Of a hall that asks at once nobody but the first needs a thread of its own.
+    """Answer with the presentation's number; a page that has `seen` it waits for the next one, up to a limit."""
+    # Of many pages that ask at once only the first needs a thread of its own.
     found = presentation.now() if presentation.is_at_hand() else await asyncio.to_thread(presentation.now)
     if request.query_params.get("seen") == str(_number(found)):
         found = await asyncio.shield(_another(_number(found)))
@@ -44,7 +45,7 @@ async def _lecture(request: Request) -> Response:
 
 
 def _another(number: int) -> asyncio.Task[Presentation | None]:
-    """What comes after this number: one look for all who wait."""
+    """Return the task that waits for the number after this one, shared by all pages."""
     going = _looks.get(number)
     if going is None:
         going = _looks[number] = asyncio.create_task(_look(number))
@@ -56,13 +57,15 @@ async def _look(number: int) -> Presentation | None:
     for _ in range(round(WAIT_S / LOOK_S)):
         await asyncio.sleep(LOOK_S)
         found = await asyncio.to_thread(presentation.now)
-        if _number(found) != number or not presence.browsers():  # none: the server ends, and waits for every answer
+        if (
+            _number(found) != number or not presence.browsers()
+        ):  # none: the server is ending, and waits for every answer
             break
     return found
 
 
 def _number(found: Presentation | None) -> int:
-    """0 while nobody presents."""
+    """Return the number of the presentation; 0 without one."""
     return found.number if found and found.going else 0
 
 

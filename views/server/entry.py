@@ -1,4 +1,4 @@
-"""The page that a browser gets first, Streamlit's own, with what must be there before Streamlit's scripts run."""
+"""The first page of a browser: Streamlit's own, with what must be there before Streamlit's scripts run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class EntryPage:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on; complete what comes back if it is the page."""
+        """Pass the request on; complete the answer if it is the page."""
         if scope["type"] != "http" or scope["method"] != "GET" or scope["path"].startswith((STATIC_PATH, SERVER_PATH)):
             await self.app(scope, receive, send)
             return
@@ -63,7 +63,8 @@ def _is_page(start: Message) -> bool:
 
 
 def parts() -> list[str]:
-    """The names of the scripts to fetch ahead: a browser would ask for them once it has seen the page."""
+    """Return the names of the scripts to fetch ahead; otherwise a browser would request them after it has seen the
+    page."""
     return [script.name for part in PARTS for script in SCRIPTS.glob(f"{part}.*.js")]
 
 
@@ -74,7 +75,7 @@ def _style() -> bytes:
 
 @lru_cache(maxsize=1)
 def _head() -> bytes:
-    """The script that stands before Streamlit's own."""
+    """Return the script that stands before Streamlit's own."""
     given = {"everywhere": keys.everywhere(), "presenting": keys.presenting(), "help": keys.help_html(),
              "optional": address.OPTIONAL}  # fmt: skip
     return f"<script>{SCRIPT.read_text()}\nwindow.kernelLadder.begin({json.dumps(given)});</script>".encode()
@@ -82,7 +83,8 @@ def _head() -> bytes:
 
 @lru_cache(maxsize=1)
 def _ahead() -> bytes:
-    """The scripts to fetch ahead, behind Streamlit's own: its page draws nothing before it has all of these."""
+    """Return the scripts to fetch ahead, behind Streamlit's own: its page draws nothing before it has all of
+    its own."""
     parts_ahead = "".join(f'<link rel="modulepreload" crossorigin href="./static/js/{name}">' for name in parts())
     plotly = library("plotly-basic.min.js")  # runs ahead, too
     return f'{parts_ahead}<script type="module" async crossorigin src="{plotly}"></script>'.encode()

@@ -1,4 +1,4 @@
-"""The keys of the lecturer, everywhere the same: what each is called, what it does, and how the help says it."""
+"""The lecturer's keys, the same on every page: their actions, their names in the browser, and the help."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from html import escape
 
 @dataclass(frozen=True)
 class Key:
-    """`action`: what the pages and the browser call it. `keys`: the browser's names of them, everywhere;
-    `presenting`: of those that do it only while presenting, as a presenter's remote sends them, and as the page would
-    otherwise scroll with them. `shown`: on the keys; `words`: what it does."""
+    """A key. `action`: its name for the pages and the browser. `keys`: the browser's names for it, everywhere;
+    `presenting`: the names that count only while presenting, as a presenter's remote sends them, and the page would
+    otherwise scroll with them. `shown`: the words on the keys; `words`: the help."""
 
     action: str
     keys: tuple[str, ...]
@@ -40,17 +40,17 @@ _SHOWN = {"PageDown": "Page Down", "PageUp": "Page Up", " ": "Space", "Shift+ ":
 
 
 def everywhere() -> dict[str, str]:
-    """The browser's name of a key -> the action."""
+    """Return the browser's name of a key -> the action."""
     return {name: key.action for key in KEYS for name in key.keys}
 
 
 def presenting() -> dict[str, str]:
-    """The same, of the keys that do it only while presenting."""
+    """Return the same for the keys that count only while presenting."""
     return {name: key.action for key in KEYS for name in key.presenting}
 
 
 def help_html() -> str:
-    """The list that `?` shows."""
+    """Return the list that `?` shows."""
     rows = "".join(f"<dt>{_caps(key)}</dt><dd>{escape(key.words)}{_where(key)}</dd>" for key in KEYS)
     return f"<h2>Keys</h2><dl>{rows}</dl>"
 

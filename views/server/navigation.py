@@ -14,12 +14,13 @@ _ICON = Path(__file__).parents[1] / "html" / "icon.svg"
 
 @lru_cache(maxsize=1)
 def icon() -> str:
-    """The dashboard's icon as an address that holds it."""
+    """Return the dashboard's icon as a data address."""
     return f"data:image/svg+xml;base64,{b64encode(_ICON.read_bytes()).decode()}"
 
 
 def pages() -> list[st.Page]:
-    """The pages, the ladder first, for one run of the script: Streamlit notes in each whether it may be drawn."""
+    """Return the pages, the ladder first, for one run of the script: Streamlit notes in each whether it may be
+    drawn."""
     return [copy(page) for page in _pages()]
 
 

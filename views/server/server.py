@@ -1,4 +1,4 @@
-"""The server, as a program: what its command line says, where it listens, and what lives as long as it does."""
+"""The server as a program: its command line, its address, and the services that live as long as it does."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ What follows -- goes to Streamlit as it is; `streamlit run --help` lists it all:
 Streamlit's variables (STREAMLIT_SERVER_PORT, STREAMLIT_SERVER_ADDRESS, ...) and its
 .streamlit/config.toml count too: an argument before a variable, a variable before the file."""
 FILES = 10_240  # open at once: 2,500 browsers, and as many as macOS allows
-_ARENA_MAX = -8  # of glibc's mallopt: how many heaps there are
+_ARENA_MAX = -8  # glibc's mallopt: the number of heaps
 
 
 def serving(prepare: Callable[[], None]) -> Callable[[Any], AbstractAsyncContextManager[None]]:
-    """While the server lives: the workers are warm before the first click, what the first page needs is made by
-    `prepare` before a browser asks for it, and the workers end with the server."""
+    """Run the services of the server: warm the workers, let `prepare` make the parts of the first page, and end the
+    workers with the server."""
 
     @asynccontextmanager
     async def lifespan(app: Any) -> AsyncIterator[None]:
@@ -53,7 +53,7 @@ def serving(prepare: Callable[[], None]) -> Callable[[Any], AbstractAsyncContext
         keep_one_heap()
         policy.begin()
         await asyncio.to_thread(lambda: service.connect().warm())
-        await asyncio.to_thread(prepare)  # the first browsers would wait for it, and it for them
+        await asyncio.to_thread(prepare)  # otherwise the first browsers would wait for it, and it for them
         yield
         await asyncio.to_thread(service.disconnect)
 
@@ -61,8 +61,8 @@ def serving(prepare: Callable[[], None]) -> Callable[[Any], AbstractAsyncContext
 
 
 def allow_files() -> None:
-    """Let this process have as many files open as it may: a browser takes four of Streamlit's server, also two minutes
-    after it has gone, and many systems begin with 1,024 for all."""
+    """Raise the limit of open files: a browser takes four of Streamlit's server, even two minutes after it has gone,
+    and many systems allow 1,024 in all."""
     if sys.platform != "win32":
         now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
         wanted = FILES if most == resource.RLIM_INFINITY else min(FILES, most)
@@ -71,19 +71,19 @@ def allow_files() -> None:
 
 
 def keep_one_heap() -> None:
-    """Let all threads take memory from one heap: a run of the script is a thread, to which Linux' C library would give
-    one of sixteen, and what is free in one of them serves no other. 10 kB a browser that comes and goes, for nothing.
-    """
+    """Let all threads allocate from one heap. A run of the script is a thread; Linux' C library would give it one of
+    sixteen heaps, whose free memory serves no other thread: 10 kB are lost with every browser."""
     if sys.platform == "linux":
         library = ctypes.CDLL(None)
-        if hasattr(library, "mallopt"):  # musl has none, and one heap
+        if hasattr(library, "mallopt"):  # musl has no such option, and one heap
             library.mallopt(_ARENA_MAX, 1)
 
 
 def serve(script: Path, arguments: Sequence[str]) -> None:
-    """Serve the App in `script` until Ctrl-C, as `streamlit run` does. SystemExit, with a sentence, if that cannot be.
+    """Serve the App in `script` until Ctrl-C, as `streamlit run` does. SystemExit, with a sentence, if that is
+    impossible.
 
-    The App must have been made: it tells Streamlit where the script's own .streamlit/config.toml is.
+    The App must have been made before: it tells Streamlit where the script's own .streamlit/config.toml is.
     """
     try:
         context = streamlit_internals.run_context(script, flags(arguments))
@@ -102,7 +102,7 @@ def serve(script: Path, arguments: Sequence[str]) -> None:
 
 
 def flags(arguments: Sequence[str]) -> list[str]:
-    """The dashboard's arguments in Streamlit's words. SystemExit after --help, or with argparse's sentence."""
+    """Return the dashboard's arguments in Streamlit's words. SystemExit after --help, or with argparse's sentence."""
     parser = argparse.ArgumentParser(
         usage=USAGE,
         description=DESCRIPTION,
@@ -119,7 +119,7 @@ def flags(arguments: Sequence[str]) -> list[str]:
 
 
 def check_port(address: str | None, port: int, *, asked: bool) -> None:
-    """See whether `port` is free at `address` (None: everywhere). If it was `asked` for it must be, else SystemExit."""
+    """Check that `port` is free at `address` (None: everywhere). SystemExit if it is in use and was `asked` for."""
     if not 0 <= port < 2**16:
         sys.exit(f"There is no port {port}: choose one below 65536 with --port.")
     try:
@@ -134,7 +134,7 @@ def check_port(address: str | None, port: int, *, asked: bool) -> None:
 
 
 def _listening(address: str | None, port: int) -> socket.socket:
-    """A socket that listens as Streamlit's will: to IPv6 and IPv4, where no address is named."""
+    """Return a socket that listens like Streamlit's: to IPv6 and IPv4 without an address."""
     if address is None and socket.has_dualstack_ipv6():
         return socket.create_server(("", port), family=socket.AF_INET6, dualstack_ipv6=True)
     family = socket.AF_INET6 if ":" in (address or "") else socket.AF_INET

@@ -41,8 +41,8 @@ def in_script_run() -> bool:
 
 
 def run_context(script: Path, flags: Sequence[str]) -> click.Context:
-    """The context of `streamlit run SCRIPT FLAGS`, with the options of the environment. click.ClickException for a
-    flag that Streamlit lacks. The options hold from now on."""
+    """Return the context of `streamlit run SCRIPT FLAGS`, with the options of the environment. click.ClickException for
+    a flag that Streamlit lacks. The options hold from now on."""
     context = cli.main_run.make_context("streamlit run", [str(script), *flags])
     bootstrap.load_config_options({name: context.params[name] for name in context.params.keys() - _NO_OPTIONS})
     return context

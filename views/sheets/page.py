@@ -25,10 +25,10 @@ def main() -> None:
         st.html(HTML / style)
     sheet = chosen()
     draft = opened(sheet)
-    keyboard.on_key({"run": lambda: asked({"draft": draft.id, "action": "check"})})
+    keyboard.on_key({"run": lambda: take_press({"draft": draft.id, "action": "check"})})
     address.publish("sheets", {"sheet": sheet.name, menu.STUDENT: st.session_state.get(menu.STUDENT)})
     number = st.session_state.pop(panel.ASKED, None)
-    if number is not None and (not number or number != panel.heard(sheet)):  # the editor may send a press twice
+    if number is not None and (not number or number != panel.last_press(sheet)):  # the editor may send a press twice
         panel.start(sheet, draft.text, draft.file, number)
     show(sheet, draft)
     if menu.is_old():
@@ -43,8 +43,8 @@ def show(sheet: Sheet, draft: Draft) -> None:
     left, right = st.columns([1.2, 1], gap="medium")
     with left:
         kept = component.EditorDraft(draft.id, draft.text, draft.at, draft.file, len(draft.attempts))
-        component.show(kept, panel.heard(sheet), drafts.take, asked)
-        drafts.say_unkept()
+        component.show(kept, panel.last_press(sheet), drafts.take_draft, take_press)
+        drafts.warn_unkept()
         st.button("Start over", key="start_over", icon=":material/restart_alt:", on_click=start_over, args=(sheet,),
                   help="The file as the sheet hands it out")  # fmt: skip
     with right:
@@ -63,7 +63,7 @@ def chosen() -> Sheet:
 def opened(sheet: Sheet) -> Draft:
     """Return the student's file: the browser's, or a link's, or the sheet's own at first."""
     key = f"sheet-{sheet.name}"[:40]
-    known = drafts.of(key)
+    known = drafts.draft_of(key)
     if known is None:
         known = drafts.stored_draft(Draft(key, "sheet", sheet.start, f"{sheet.name}.cu"))
         drafts.keep(known)
@@ -80,11 +80,11 @@ def start_over(sheet: Sheet) -> None:
     drafts.save(replace(opened(sheet), text=sheet.start, at=component.now()))
 
 
-def asked(told: Mapping[str, Any]) -> None:
+def take_press(message: Mapping[str, Any]) -> None:
     """Handle a press of Check, here or in the editor. For callbacks."""
-    drafts.take(told)
-    if told.get("action") in ("check", "run"):
-        st.session_state[panel.ASKED] = int(told.get("number") or 0)
+    drafts.take_draft(message)
+    if message.get("action") in ("check", "run"):
+        st.session_state[panel.ASKED] = int(message.get("number") or 0)
 
 
 main()

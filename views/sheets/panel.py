@@ -31,10 +31,10 @@ _OF = {True: "ok", False: "bad", None: "none"}
 
 def check_rows(sheet: Sheet, found: Mapping[str, Verdict], before: Progress, running: bool) -> str:
     """Return the list of checks without the questions: with the verdicts of this press, or those of the last one."""
-    told = [
+    items = [
         _row(check, found.get(check.name), before, running) for check in sheet.checks if not isinstance(check, Question)
     ]
-    return f'<ul class="sheetchecks">{"".join(told)}</ul>' if told else "<span></span>"
+    return f'<ul class="sheetchecks">{"".join(items)}</ul>' if items else "<span></span>"
 
 
 def answer_verdict(verdict: Verdict | None) -> str:
@@ -64,8 +64,8 @@ def _row(check: Check, verdict: Verdict | None, before: Progress, running: bool)
         mood, said = _OF[before.checks[check.name]], "at the last check"
     else:
         mood, said = "todo", ""
-    told = f"<div>{said}</div>" if said else ""
-    return f'<li class="{mood}">{_mark(mood)} <span>{code_in(check.aim)}</span>{told}</li>'
+    below = f"<div>{said}</div>" if said else ""
+    return f'<li class="{mood}">{_mark(mood)} <span>{code_in(check.aim)}</span>{below}</li>'
 
 
 def _mark(mood: str) -> str:
@@ -94,7 +94,7 @@ def current(sheet: Sheet) -> SheetWork | None:
     return made if isinstance(made, SheetWork) else None
 
 
-def heard(sheet: Sheet) -> int:
+def last_press(sheet: Sheet) -> int:
     """Return the number of the last press that arrived."""
     made = current(sheet)
     return made.number if made else 0
@@ -121,7 +121,7 @@ def show(sheet: Sheet, draft: str, text: str) -> None:
                   help="All checks, one after the other (R)", on_click=_asked)  # fmt: skip
         summary = Slot("sheet summary")
     rows = Slot("sheet rows")
-    told = {question.name: _question(sheet, question) for question in sheet.questions}
+    verdicts_at = {question.name: _question(sheet, question) for question in sheet.questions}
     marks = st.container(key="sheetmarks")
     sent: list[object] = []
 
@@ -133,7 +133,7 @@ def show(sheet: Sheet, draft: str, text: str) -> None:
             summary.html(checks_summary(sheet, verdicts, before))
             rows.html(check_rows(sheet, found, before, running=made is not None and not made.finished))
             for question in sheet.questions:
-                told[question.name].html(answer_verdict(found.get(question.name)))
+                verdicts_at[question.name].html(answer_verdict(found.get(question.name)))
             if made is not None and draft and made.finished and (now := _marks(made, draft)) not in sent:
                 sent.append(now)
                 with marks:

@@ -50,7 +50,7 @@ def controls(page: Page) -> None:
 
 
 def figure(page: Page, facts: Facts, look: Look) -> Figure:
-    """The law of the rung on the page, and the times of the ladder's other rungs that have the same knob."""
+    """Return the law of the rung on the page, and the times of the ladder's other rungs with the same parameter."""
     law = law_of(page.rung.kernel)
     if law is None:
         return {"data": [], "layout": {}}
@@ -70,7 +70,7 @@ def same_parameter(one: str, other: str) -> bool:
 
 
 def words(page: Page, facts: Facts) -> str:
-    """The lecture's sentence, and whether it is true."""
+    """Return the lecture's sentence, and whether it holds."""
     law = law_of(page.rung.kernel)
     if law is None:
         return ""

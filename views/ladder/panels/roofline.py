@@ -12,12 +12,13 @@ from views.ladder.view import Facts, Page, Picture
 
 
 def figure(page: Page, facts: Facts, look: Look) -> Figure:
-    """Every rung that has a time, under the roofs of its GPU."""
+    """Return every timed rung under the roofs of its GPU."""
     return roofline_figure(_found(page, facts), page.position, look)
 
 
 def words(page: Page, facts: Facts) -> str:
-    """What the roofs say about the rung on the page, where the numbers come from, and what is not drawn."""
+    """Return what the roofs say about the rung on the page, the sources of the numbers, and the rungs that are not
+    drawn."""
     found = _found(page, facts)
     lines = [roofline.sentence(found, page.position)]
     if page.presenting:  # otherwise the big numbers above name their source

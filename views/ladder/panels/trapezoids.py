@@ -59,7 +59,7 @@ def _eight_wide(page: Page) -> None:
 
 
 def figure(page: Page, facts: Facts, look: Look) -> Figure:
-    """f and its trapezoids."""
+    """Return f and its trapezoids."""
     return trapezoid_figure(trapezoids.trapezoids(partitions()), page.choice.block_size, look)
 
 
@@ -82,7 +82,7 @@ def error_controls(page: Page) -> None:
 
 
 def errors(page: Page, facts: Facts, look: Look) -> Figure:
-    """Truncation and rounding, as measured and as computed."""
+    """Return truncation and rounding, as measured and as computed."""
     sizes = sorted({*SIZES, page.choice.n} - {1})
     series = []
     for position, (rung, choice) in enumerate(zip(page.ladder.rungs, page.choices, strict=True)):
