@@ -135,7 +135,8 @@ def check_of(table: Table, usual: Runs, kernel: Kernel | None) -> Check | Questi
         question = _question(table, name, aim, advice)
         table.end()
         return question
-    runs = runs_of(table, usual)
+    # A GPU chooses its own order of execution.
+    runs = runs_of(table, replace(usual, schedule=(None,)) if kind == "time" else usual)
     quantity: Quantity = STATUS
     limits: tuple[Limit, ...] = (Limit("one of", ("ok", "hazard")),)
     match kind:
@@ -145,7 +146,6 @@ def check_of(table: Table, usual: Runs, kernel: Kernel | None) -> Check | Questi
             quantity, limits = _counted(table, kernel)
         case "time":
             quantity, limits = TimeRatio(medians=True), (_speedup(table),)
-            runs = runs_of(table, replace(usual, schedule=(None,)))  # a GPU chooses its own order
     if kind != "time" and not (runs.n and runs.block_size):
         raise table.refusal("it needs an `n` and a `block_size` to run at")
     table.end()
