@@ -16,7 +16,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PAGES = {page.stem: page for page in sorted((ROOT / "docs" / "extending").glob("*.md"))}
 BLOCK = re.compile(r"^([^\n]+:)\n\n```\w+\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-COPIED = ("engine", "cuda", "sheets", "views", "docs", "dashboard.py", ".streamlit")
+COPIED = ("engine", "cuda", "sheets", "views", "docs", "tests", "dashboard.py", "pyproject.toml", ".streamlit")
 QUICK = "counter"  # of the walks, the one that every quick run takes
 
 
