@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 __all__ = ["Cancelled", "Handle", "HostGpu", "Job", "JobFailed", "JobQueue", "JobTimeout", "Rejected",
            "WorkerDied", "WorkerSlot", "at_once", "cluster_module", "connect", "device_summary", "disconnect",
            "failure_of", "gpus", "hosts", "leave", "measured", "measurement_of", "slots_for", "submit", "submit_own",
-           "submit_picture", "submit_rung", "submit_time", "submit_trace", "troubles"]  # fmt: skip
+           "submit_picture", "submit_repeats", "submit_rung", "submit_time", "submit_trace", "troubles"]  # fmt: skip
 
 JOURNAL = Journal()  # of the process-wide queue
 ALLOWANCES = Allowances()  # of its browsers
@@ -51,6 +51,7 @@ CLUSTER = "DASK_SCHEDULER_ADDRESS"  # Dask's own variable: the scheduler of the 
 CLUSTER_WAIT_S = 10.0  # for the scheduler's first answer
 AHEAD = 4  # runs of one reader for each worker: two GPUs finish four short runs between two polls
 TRACE_DEADLINE_S = 60.0
+REPEATS_DEADLINE_S = 60.0
 
 _connecting = threading.Lock()
 _connected: JobQueue | None = None
@@ -160,6 +161,21 @@ def submit_picture(
 ) -> Handle:
     """Draw one block on a worker; the handle's result is a Packed."""
     return _submit_block("engine.picture.picture:packed", choice, block, session, launch, fresh, urgent)
+
+
+def submit_repeats(choice: Settled, runs: int, session: str) -> Handle:
+    """Run a float sum `runs` times on a worker of its device; the handle's result is a Repeats."""
+    function = "engine.lectures.arithmetic.float_sums:repeat"
+    job = Job(
+        function,
+        (choice, runs),
+        deadline=REPEATS_DEADLINE_S,
+        key=_digest(function, kernel_named(choice.kernel).text, choice, runs),
+        device=choice.device,
+        n=choice.n,
+        memory=memory_of(choice),
+    )
+    return connect().submit(job, session, fresh=True)
 
 
 def submit_rung(choice: Settled, session: str) -> Handle:

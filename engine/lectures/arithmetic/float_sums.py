@@ -5,7 +5,6 @@ repeat(choice, runs) -> Repeats                 rounding(choice, measurement) ->
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -19,14 +18,10 @@ from engine.backends.cpu import host_step
 from engine.catalogue import KERNELS, data, floats, reduction, topic_of
 from engine.plan import plan
 from engine.records import Array, Measurement, NotRunnable, Plan, Progress, Settled
-from engine.service import service
-from engine.service.job import Job
-from engine.service.queue import Handle
 
 RUNS = {"gpu": 200, "emulator": 40}
 CPU_RUNS = 5  # it has one order
 EMULATOR_N = 2**16  # repeated on the emulator; a GPU takes the page's N
-DEADLINE_S = 60.0
 SIZES = tuple(2**power for power in range(10, 25, 2))  # at which errors are shown
 ORDERS = {"gpu": "the GPU's own order, each time anew", "cpu": "one thread of the CPU, which has one order"}
 TOPICS = (floats.TOPIC.name, reduction.TOPIC.name)
@@ -107,25 +102,6 @@ def repeat(choice: Settled, runs: int, progress: Progress | None = None) -> Repe
 def orders_of(made: Plan) -> str:
     """In which orders a GPU adds again and again, in words; of a rung on the CPU, which."""
     return ORDERS["cpu" if host_step(made) else "gpu"]
-
-
-def submit_repeats(choice: Settled, session: str) -> Handle:
-    """`repeat` on a worker of the choice's device; the handle's result is Repeats. NotRunnable where it cannot run."""
-    made = repeated_choice(choice)
-    memory = plan(made).memory
-    runs = RUNS[made.device]
-    same = repr(("repeats", KERNELS[choice.kernel].text, made, runs))
-    key = hashlib.sha256(same.encode()).hexdigest()
-    job = Job(
-        "engine.lectures.arithmetic.float_sums:repeat",
-        (made, runs),
-        deadline=DEADLINE_S,
-        key=key,
-        device=made.device,
-        n=made.n,
-        memory=memory,
-    )
-    return service.connect().submit(job, session, fresh=True)
 
 
 # ---- the error of a run beside what rounding can do

@@ -22,11 +22,12 @@ from engine.lectures.arithmetic.float_sums import (
     Repeats,
     bounds,
     can_repeat,
+    repeated_choice,
     rounding,
     sentence,
-    submit_repeats,
 )
 from engine.records import Measurement, NotRunnable, Settled
+from engine.service import service
 from engine.service.queue import Handle
 from views.html.table import cell, heading, table, with_small
 from views.ladder.view import WORK, Facts, Page, Picture, Section, run_sizes
@@ -52,7 +53,9 @@ class RepeatWork(Work):
         super().__init__(session)
         self._choice, self._kept = choice, _kept()
         try:
-            self._start("Repeating the run", partial(submit_repeats, choice, session), self._take)
+            repeated = repeated_choice(choice)
+            submit = partial(service.submit_repeats, repeated, RUNS[repeated.device], session)
+            self._start("Repeating the run", submit, self._take)
         except NotRunnable as refused:
             self._kept[choice] = str(refused)
 
