@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
+from threading import Lock
 from typing import Any, TypeVar
 
 from engine.catalogue import KERNELS, LADDERS, TOPICS, Kernel, Ladder, Rung, Topic
@@ -135,15 +136,19 @@ def shared(make: Callable[..., T]) -> Callable[..., T]:
     """Cache `make(known, *key)` for all browsers. `known` counts by the identity of its measurements: a new run makes
     a new one, and comparing their contents would take longer than drawing them."""
     kept: dict[Any, tuple[Sequence[Known], T]] = {}
+    writing = Lock()  # pages are made by many threads
 
     @wraps(make)
     def found(known: Sequence[Known], *key: Any) -> T:
         which = (*key, *((id(one.live), id(one.recorded)) for one in known))
-        if which not in kept:
-            if len(kept) >= KEPT:
-                kept.pop(next(iter(kept)), None)
-            kept[which] = known, make(known, *key)  # holds the measurements, so that nothing else gets their ids
-        return kept[which][1]
+        entry = kept.get(which)
+        if entry is None:
+            entry = known, make(known, *key)  # holds the measurements, so that nothing else gets their ids
+            with writing:
+                if len(kept) >= KEPT:
+                    del kept[next(iter(kept))]
+                kept[which] = entry
+        return entry[1]
 
     found.cache_clear = kept.clear  # type: ignore[attr-defined]
     return found

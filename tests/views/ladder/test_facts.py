@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -10,7 +12,6 @@ import pytest
 from engine.catalogue import LADDERS
 from engine.history import history, tables
 from engine.lectures import published
-from engine.lectures import published as figures_of_lectures
 from engine.plan import settle
 from engine.records import Choice
 from tests.made import measured
@@ -48,9 +49,9 @@ def test_a_second_browser_gets_the_page_made_for_the_first(made: Counter[str]) -
 
 def test_browsers_at_one_rung_look_at_one_page(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[str] = []
-    lines = figures_of_lectures.lines
+    lines = published.lines
     monkeypatch.setattr(resolve, "settle", lambda choice: (made.append("choice"), settle(choice))[1])
-    monkeypatch.setattr(figures_of_lectures, "lines", lambda *of: (made.append("lecture"), lines(*of))[1])
+    monkeypatch.setattr(published, "lines", lambda *of: (made.append("lecture"), lines(*of))[1])
     resolve.page_of.cache_clear()
     paper._drawn.cache_clear()
     opened(**HERE)
@@ -69,3 +70,16 @@ def test_a_later_measurement_is_shown(made: Counter[str]) -> None:
         history.remember(choice, measured(choice, device={"kind": "emulator"}, status="wrong", reason=reason))
         assert reason in html_of(opened(**HERE)) and made["table"] == times
     assert made["table"] == 2
+
+
+def test_threads_share_a_full_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(view, "KEPT", 2)
+    made = view.shared(lambda known, number: number)
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)  # so that threads meet between any two steps
+    try:
+        with ThreadPoolExecutor(8) as threads:
+            found = list(threads.map(lambda first: [made([], (first + n) % 7) for n in range(4000)], range(8)))
+    finally:
+        sys.setswitchinterval(interval)
+    assert found == [[(first + n) % 7 for n in range(4000)] for first in range(8)]
