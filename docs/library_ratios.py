@@ -32,7 +32,7 @@ def best() -> dict[Kind, dict[int, Entry]]:
         chosen = dict(zip(KEY, entry.key, strict=True))
         kernel, row = KERNELS[chosen["kernel"]], entry.row
         timed = row["status"] == "ok" and row["time_us"] and row["clock"] == "event"
-        usual = chosen["cache"] == CACHE_STATES[0] and chosen["parameter"] == kernel.knob(None)
+        usual = chosen["cache"] == CACHE_STATES[0] and chosen["parameter"] == kernel.value_of_parameter(None)
         operation = operation_of(kernel.name)
         if timed and usual and operation and not kernel.off_type:
             of_kind = found[operation, chosen["dtype"]]

@@ -8,8 +8,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engine.machine.cupy_cache import settle_cache
+
 if TYPE_CHECKING:
     from engine.lab.kernels import OwnKernel
+    from engine.records import Array, Texture
+    from engine.records.texture import AddressMode, Filter, ReadMode
+
+settle_cache()  # before any import of CuPy
 
 
 def kernel(source: str | Path, name: str | None = None) -> OwnKernel:
@@ -17,3 +23,16 @@ def kernel(source: str | Path, name: str | None = None) -> OwnKernel:
     from engine.lab import kernels  # heavy: the emulator, which not every part of the engine needs
 
     return kernels.kernel(source, name)
+
+
+def texture(
+    array: Array, *, channels: int = 1, filter: Filter = "point", address: AddressMode = "clamp",
+    normalized: bool = False, read: ReadMode = "element",
+) -> Texture:  # fmt: skip
+    """A texture for a parameter of the type cudaTextureObject_t, with the options of cudaTextureDesc.
+
+    `array`: [depth,] [height,] width[, channels]; with one channel the last axis is the width.
+    """
+    from engine.records.texture import texture as make
+
+    return make(array, channels=channels, filter=filter, address=address, normalized=normalized, read=read)

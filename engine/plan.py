@@ -31,9 +31,9 @@ def settle(choice: Choice) -> Settled:
         raise NotRunnable("A GPU chooses the order of its lanes and blocks itself; choose the emulator for a schedule.")
     kernel = kernel_named(choice.kernel)
     values = {field.name: getattr(choice, field.name) for field in fields(Choice)}
-    knob = kernel.knob(choice.parameter)
+    parameter = kernel.value_of_parameter(choice.parameter)
     named = {"device": device, "model": _model_of(model) or choice.model}
-    return Settled(**values | named | {"combine": choice.combine or kernel.combines[0], "parameter": knob})
+    return Settled(**values | named | {"combine": choice.combine or kernel.combines[0], "parameter": parameter})
 
 
 def gpu_of(choice: Settled) -> GpuModel:
@@ -101,7 +101,7 @@ def plan(choice: Settled, gpu: GpuModel | None = None) -> Plan:
     topic = topic_of(kernel)
     _check_words(choice)
     if not kernel.runs_on(choice.device):
-        raise NotRunnable(f"{kernel.name} runs only on a GPU: the emulator has neither wgmma nor a copy engine.")
+        raise NotRunnable(f"{kernel.name} runs only on a GPU: the emulator would take too long.")
     _check_size(topic, choice)
     _check_kernel(kernel, topic, choice)
     check_capability(kernel.capability, gpu.capability, kernel.name, gpu.name)

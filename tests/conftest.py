@@ -15,7 +15,7 @@ import pytest
 from engine.history import history
 from engine.service import service
 from engine.store import database
-from tests import sentences
+from tests import compiled, sentences
 from tests.home import places
 from tests.sentences import pytest_addoption, pytest_sessionfinish, pytest_testnodedown  # noqa: F401
 
@@ -37,6 +37,7 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["CUPY_CACHE_DIR"] = str(home / "cupy")  # CuPy remembers where its cache is, beyond the home of a test
     sentences.pytest_configure(config)
+    compiled.pytest_configure(config)
     if config.pluginmanager.hasplugin("xdist"):  # else the tests run in this process
         config.pluginmanager.import_plugin("tests.distribution")
     if "not gpu" in config.option.markexpr:

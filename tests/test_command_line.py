@@ -5,13 +5,17 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from engine.catalogue import KERNELS
 from engine.commands import main
+from engine.commands.output import printable
+from engine.lectures.judge import claims_of
 from engine.records.counters import IN_JSON
+from engine.store import progress
 from tests.sentences import says
 
 FIELDS = {
@@ -155,12 +159,12 @@ def test_a_students_broken_source_costs_one_sentence(
     assert words in record["reason"]
 
 
-def test_the_catalogue_is_printed_with_the_kernels_knobs(engine: Command):
+def test_the_catalogue_is_printed_with_the_kernels_parameters(engine: Command):
     rows = json.loads(engine("kernels", "--json")[1])
     assert [row["kernel"] for row in rows] == list(KERNELS)
-    knobs = {row["kernel"]: row["parameter"] for row in rows}
-    assert knobs["reduce_racy"] is None
-    assert knobs["copy_offset"] == {
+    parameters = {row["kernel"]: row["parameter"] for row in rows}
+    assert parameters["reduce_racy"] is None
+    assert parameters["copy_offset"] == {
         "name": "OFFSET", "label": "Offset (elements)", "values": list(range(33)), "default": 1, "words": []
     }  # fmt: skip
     assert {row["kernel"] for row in rows if row["grid_free"]} >= {"reduce_warp_shuffle", "histogram_shared"}
@@ -169,7 +173,16 @@ def test_the_catalogue_is_printed_with_the_kernels_knobs(engine: Command):
     assert "[--parameter: Threads per tile, 1 2 4 8 16 32, else 8]" in text
 
 
-def test_a_run_says_which_knob_and_which_grid(run: Run):
+def test_the_claims_of_a_ladder_are_printed_with_their_verdicts_and_causes(engine: Command):
+    code, printed = engine("claims", "crovella-order", "--json")
+    rows = {row["claim"]: row for row in map(json.loads, printed.splitlines())}
+    assert code == 0 and [*rows] == [claim.name for claim in claims_of("crovella-order")]
+    assert (rows["aggregated"]["outcome"], rows["aggregated"]["cause"]) == ("holds", "")
+    assert rows["aggregation"]["question"] and rows["aggregation"]["why"] and rows["aggregation"]["found"]
+    assert engine("claims", "no-such-ladder")[0] == 2
+
+
+def test_a_run_says_which_parameter_and_which_grid(run: Run):
     status, record = run("banks_strided", "--n", "1024")
     assert (status, record["parameter"], record["grid_asked"]) == (0, 32, None)
     conflicts = record["counters"]["bank_conflicts"]
@@ -179,7 +192,7 @@ def test_a_run_says_which_knob_and_which_grid(run: Run):
     assert record["answer_count"] == 1024 and record["answer_off"] == []
 
 
-def test_a_sweep_goes_through_knobs_and_grids(engine: Command, tmp_path: Path):
+def test_a_sweep_goes_through_parameters_and_grids(engine: Command, tmp_path: Path):
     table = tmp_path / "sweep.csv"
     status, _ = engine("sweep", "reduce_warp_shuffle", "--n", "4096", "--grid-sizes", "1", "4", "--device", "emulator",
                   "--csv", str(table))  # fmt: skip
@@ -225,3 +238,20 @@ def test_why_a_kernel_is_fast_needs_no_gpu(engine: Command):
 
 def test_a_rung_of_the_cpu_has_no_machine_code(engine: Command):
     assert engine("code", "trapezoid_scalar")[0] == 2
+
+
+CLEARS = "\x1b[2J\x1b[31m\x07\r\x9b31m\u202e"
+
+
+def test_no_command_prints_what_a_terminal_obeys(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "mine.cu"
+    file.write_text(f"#error {CLEARS}gone\n__global__ void k(int *x) {{ x[0] = 1; }}\n", encoding="utf-8")
+    progress.save(f"Ada{CLEARS}", "first-saxpy", "answer", "right")
+    for command in (["check", str(file)], ["grade", "first-saxpy", str(tmp_path)], ["progress", "first-saxpy"],
+                    ["emulate", str(file), "--grid", "1", "--block", "1", "--arg", "int32[1]"],
+                    ["sheets", f"x{CLEARS}"], ["run", f"x{CLEARS}"]):  # fmt: skip
+        with suppress(SystemExit):
+            main(command)
+        said = "".join(capsys.readouterr())
+        assert said and not set(said) & set(CLEARS) - set("[2J31m"), command
+    assert printable("é \t\n日本 😀 → `x`") == "é \t\n日本 😀 → `x`" and printable("\r\n\r") == "\n\\r"

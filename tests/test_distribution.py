@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 TOLD = """import os, pathlib, pytest
-@pytest.mark.parametrize("number", range(20))
+@pytest.mark.parametrize("number", [*range(20), pytest.param(20, marks=pytest.mark.thorough)])
 def test_one(number):
     with pathlib.Path("told").open("a") as told:
         print(pathlib.Path(__file__).stem, os.environ["PYTEST_XDIST_WORKER"], file=told)
@@ -26,7 +26,8 @@ def test_a_module_is_one_workers_and_browser_and_cluster_are_the_same_ones(tmp_p
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(TOLD, encoding="utf-8")
     (tmp_path / "conftest.py").write_text('pytest_plugins = ["tests.distribution"]\n', encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-q", "-n", "2", "--import-mode=importlib", "-p", "no:cacheprovider"]
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "2", "--import-mode=importlib", "-p", "no:cacheprovider",
+               "-W", "ignore", "-m", "not thorough"]  # fmt: skip
     done = subprocess.run(command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True,
                           text=True, check=False)  # fmt: skip
     assert done.returncode == 0, done.stdout

@@ -112,7 +112,7 @@ def test_the_reading_order_leads_to_pages() -> None:
 
 
 def test_the_readme_leads_to_every_page_of_a_user() -> None:
-    assert len(USER_PAGES) == 11
+    assert len(USER_PAGES) == 12
     assert [page.name for page in USER_PAGES if f"docs/{page.name}" not in links_of(README)] == []
 
 
@@ -165,7 +165,7 @@ def test_every_name_is_the_programs(page: Path) -> None:
 
 def test_the_readme_shows_commands_of_each_kind() -> None:
     assert {arguments[0] for arguments in commands_of(README, "python -m engine")} == {
-        "kernels", "run", "sweep", "code", "emulate", "check", "grade", "doctor", "warm", "history", "record",
+        "kernels", "run", "sweep", "code", "emulate", "check", "grade", "doctor", "warm", "claims", "history", "record",
     }  # fmt: skip
     assert [] in commands_of(README, "python dashboard.py")
     assert ["--port", "9000", "--address", "0.0.0.0"] in commands_of(README, "python dashboard.py")

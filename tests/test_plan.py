@@ -46,7 +46,7 @@ CHOICE = replace(default_choice("reduce_first_add"), source="")
         ({"kernel": "tensor_mma", "n": 1024, "block_size": 256, "dtype": "float32"}, "plan.tensor-dtype"),
         ({"kernel": "matmul_split", "n": 1000, "block_size": 16, "dtype": "float32"}, "plan.split-n-1000"),
         (
-            {"kernel": "tensor_wgmma", "n": 1024, "block_size": 256, "dtype": "bfloat16", "device": "emulator"},
+            {"kernel": "matmul_split", "n": 1024, "block_size": 16, "dtype": "float32", "device": "emulator"},
             "plan.only-on-gpu",
         ),
         ({"kernel": "matmul_tiled", "n": 64, "dtype": "float32", "block_size": 12}, "plan.tile-12"),

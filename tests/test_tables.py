@@ -156,13 +156,13 @@ def test_csv_has_units_in_its_headings_and_empty_cells_for_missing_values() -> N
     assert wrong["Time (µs)"] == "" and wrong["Correct?"] == "wrong" and wrong["Why"] == "No."
 
 
-def test_the_csv_names_the_knob_and_the_grid_that_was_asked_for() -> None:
+def test_the_csv_names_the_parameter_and_the_grid_that_was_asked_for() -> None:
     runs = [
         measured("banks_strided", 5.0, parameter=8, n=1024, block_size=256, grid_size=4),
         measured("reduce_warp_shuffle", 5.0, grid_asked=64, grid_size=64, n=2**22, block_size=256),
     ]
-    knob, grid = csv.DictReader(io.StringIO(tables.csv_of(runs)))
-    assert (knob["Parameter"], knob["Blocks"], knob["Blocks asked for"], knob["Elements per thread"]) == (
+    stride, grid = csv.DictReader(io.StringIO(tables.csv_of(runs)))
+    assert (stride["Parameter"], stride["Blocks"], stride["Blocks asked for"], stride["Elements per thread"]) == (
         "8", "4", "", ""
     )  # fmt: skip
     assert (grid["Parameter"], grid["Blocks asked for"], grid["Elements per thread"]) == ("", "64", "256")

@@ -1,7 +1,8 @@
 // argmax_tree: the largest of n numbers and its place; of equal ones the first.
 // Idea: the tree of the maximum with pairs: every number travels with its place. Of two equal numbers the one with the
 //   smaller place wins, so the order in which the tree compares does not matter.
-// Fixes: the lost place. A maximum forgets where it was found, and a second search would read everything again.
+// Fixes (reduce_max): the lost place. A maximum forgets where it was found, and a second search would read everything
+//   again.
 // Limit: one word in flight per thread, twice the shared memory traffic of the maximum, and two launches.
 // Conditions: any n and any grid size; no NaN; the block size is a power of two. out has the largest number and its
 //   place as doubles, which hold both exactly.

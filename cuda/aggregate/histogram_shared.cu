@@ -1,7 +1,8 @@
 // histogram_shared: every block counts for itself, in shared memory.
 // Idea: counts can be added up later. Each block has a histogram of its own in shared memory, and adds it to the one in
 //   global memory when it is done: one global atomic per value and block, instead of one per element.
-// Fixes: the contention in global memory, and its latency. While they count, blocks do not wait for each other.
+// Fixes (histogram_global): the contention in global memory, and its latency. While they count, blocks do not wait for
+//   each other.
 // Limit: contention within the block. Its warps add to the same few words of shared memory.
 // Conditions: any n and any grid size; elements from 0 to BINS - 1; out starts from zero.
 // Lecture: Heidelberg 07, "Parallel reduction": the histogram h_k; a tree per block, then the blocks combine.

@@ -1,6 +1,7 @@
 // histogram_warps: every warp counts for itself.
 // Idea: the same once more, one level down: a copy of the histogram for each warp, added up when the block is done.
-// Fixes: the contention between warps. Only the 32 lanes of one warp can still add to one word at the same time.
+// Fixes (histogram_shared): the contention between warps. Only the 32 lanes of one warp can still add to one word at
+//   the same time.
 // Limit: the copies take shared memory, and time to clear and to add up, which does not pay at small n. On an H200
 //   lanes of one warp that add 1 to the same word cost nothing: it counts them in one turn.
 // Conditions: any n and any grid size; elements from 0 to BINS - 1; out starts from zero. Each warp takes BINS words of

@@ -1,6 +1,6 @@
 // reduce_max: the largest of n numbers.
 // Idea: the same tree with the operator max, and again the first number to start from.
-// Fixes: nothing. One word differs from the minimum.
+// Fixes (reduce_min): nothing. One word differs from the minimum.
 // Limit: global memory bandwidth when n is large, the two launches when it is small.
 // Conditions: any n and any grid size; the block size is a power of two. One partial maximum per block is left.
 // Lecture: Heidelberg 07, "Parallel reduction": associative operations; CS121, "max, or min of array".

@@ -1,7 +1,8 @@
 // reduce_max_vectorized: the largest of n numbers, 16-byte loads, four in flight per thread.
 // Idea: the fastest sum with the operator max: four pieces of 16 bytes are in flight before the first is used, and each
 //   block hands its number to the last block in an 8-byte slot that holds 4 bytes of it and a flag.
-// Fixes: one load of one word in flight per thread, a barrier in every step of the tree, and the second launch.
+// Fixes (reduce_max): one load of one word in flight per thread, a barrier in every step of the tree, and the second
+//   launch.
 // Limit: memory bandwidth at large n; at small n, the launch and two memory latencies.
 // Conditions: any n; any grid that is resident at once (a larger one relies on the order in which blocks start); in
 //   starts at a multiple of 16 bytes; the block size is a multiple of 32. The slots start and end as zeros.

@@ -1,7 +1,7 @@
 // reduce_min: the smallest of n numbers.
 // Idea: the same tree with the operator min. Where + starts from 0 and * from 1, min can start from any of the
 //   numbers: counting one twice changes nothing.
-// Fixes: nothing; unlike a product of floats, a minimum is exact in any order.
+// Fixes (reduce_product): nothing; unlike a product of floats, a minimum is exact in any order.
 // Limit: global memory bandwidth when n is large, the two launches when it is small.
 // Conditions: any n and any grid size; the block size is a power of two. One partial minimum per block is left.
 // Lecture: Heidelberg 07, "Parallel reduction": associative operations; CS121, "max, or min of array".

@@ -1,7 +1,8 @@
 // reduce_min_vectorized: the smallest of n numbers, 16-byte loads, four in flight per thread.
 // Idea: the same with the operator min. One function combines two numbers; the loads, the slots and the order of the
 //   steps do not depend on the operator.
-// Fixes: nothing. One word differs from the maximum, and a warp's integers are reduced by another instruction.
+// Fixes (reduce_max_vectorized): nothing. One word differs from the maximum, and a warp's integers are reduced by
+//   another instruction.
 // Limit: memory bandwidth at large n; at small n, the launch and two memory latencies.
 // Conditions: any n; any grid that is resident at once (a larger one relies on the order in which blocks start); in
 //   starts at a multiple of 16 bytes; the block size is a multiple of 32. The slots start and end as zeros.

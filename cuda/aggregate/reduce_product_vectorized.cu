@@ -1,7 +1,8 @@
 // reduce_product_vectorized: the product of n numbers, 16-byte loads, four in flight per thread.
 // Idea: the same with the operator *. A minimum may count a number twice, a product may not: values past the end are
 //   replaced by 1.
-// Fixes: nothing. No instruction multiplies the integers of a warp, so integers use shuffles, as floats do.
+// Fixes (reduce_min_vectorized): nothing. No instruction multiplies the integers of a warp, so integers use shuffles,
+//   as floats do.
 // Limit: memory bandwidth at large n; at small n, the launch and two memory latencies.
 // Conditions: any n; any grid that is resident at once (a larger one relies on the order in which blocks start); in
 //   starts at a multiple of 16 bytes; the block size is a multiple of 32. The slots start and end as zeros.

@@ -2,7 +2,8 @@
 // Idea: the addresses are the columns of a matrix with ADDRESSES numbers in a row. A block adds up the columns of LANES
 //   lanes, 16 bytes each, from top to bottom. If that leaves multiprocessors idle, the columns are cut into strips of
 //   rows, and the blocks of a column hand over their sums in slots: 4 bytes and a flag.
-// Fixes: all atomics, the launch that sets the sums to zero, and an order of additions that differs from run to run.
+// Fixes (atomic_add_aggregated): all atomics, the launch that sets the sums to zero, and an order of additions that
+//   differs from run to run.
 // Limit: memory bandwidth; at small n, the launch and one memory latency.
 // Conditions: any n; ADDRESSES, LANES and the block size are powers of two; in starts at a multiple of 16 bytes. The
 //   grid's x covers the addresses, its y is the number of strips; all of it is resident, as the last strip's blocks

@@ -2,7 +2,8 @@
 // Idea: only blocks need an atomic between them. The grid strides by a multiple of ADDRESSES, so a thread meets the
 //   same addresses in every round and adds up their numbers in registers, 16 bytes at a time. If threads of a block
 //   share an address, a tree in shared memory adds their sums until one is left for each address.
-// Fixes: one atomic per element, and the queue of atomics at each address: one per block and address is left.
+// Fixes (atomic_add_cas): one atomic per element, and the queue of atomics at each address: one per block and address
+//   is left.
 // Limit: memory bandwidth at large n; with many addresses, the remaining atomics.
 // Conditions: any n; ADDRESSES and the block size are powers of two; in starts at a multiple of 16 bytes; out is zero
 //   before. If the grid takes more than one round, a round covers a multiple of ADDRESSES elements.

@@ -1,5 +1,6 @@
 // atomic_cas: every thread tries to take one of ADDRESSES places; the first one wins.
-// Idea: write only if the place still holds 0, and learn from the old value who was first, as one indivisible step.
+// Idea: write only if the place still holds 0, and learn from the old value which thread was first, as one indivisible
+//   step.
 // Fixes: two threads that both see an empty place and both take it.
 // Limit: atomics at one address are serialised, although all but one come too late.
 // Conditions: any n; ADDRESSES from 1 to 2^20; int32. out has n answers (1: won, 0: lost), then the places, which are

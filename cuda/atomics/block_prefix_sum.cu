@@ -1,7 +1,7 @@
 // block_prefix_sum: in every block, the sum of a thread's number and all numbers of the threads below it.
 // Idea: every warp scans its own numbers. The first warp scans the sums of the warps, and every thread adds the sum of
 //   the warps below its own.
-// Fixes: sums that stop at the warp's border.
+// Fixes (warp_prefix_sum): sums that stop at the warp's border.
 // Limit: the sums stop at the block's border: every block starts anew.
 // Conditions: any n; the block size is a multiple of 32. Inclusive.
 // Lecture: Crovella 2020, "Warp shuffle tips and tricks": warp-level prefix sum, in the shape of reduce_ws.

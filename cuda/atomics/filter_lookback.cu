@@ -1,7 +1,8 @@
 // filter_lookback: keep the positive numbers, packed and in their order, in one pass over memory.
 // Idea: a prefix sum of ones and zeros gives every kept number its place. Blocks learn by decoupled look-back how many
 //   numbers were kept below them; each packs its own in shared memory and writes them to neighbouring addresses.
-// Fixes: one atomic per warp, all on one counter, and an order that is not fixed: now it is the order of the input.
+// Fixes (filter_aggregated): one atomic per warp, all on one counter, and an order that is not fixed: now it is the
+//   order of the input.
 // Limit: memory bandwidth at large n; at small n, the launch and the latency of the look-back.
 // Conditions: any n; in starts at a multiple of 16 bytes; the block size is 32 to 256. The states (a ticket, then one
 //   per block) are zero before.

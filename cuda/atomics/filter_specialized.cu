@@ -2,7 +2,7 @@
 // Idea: a block takes tile after tile. A tile's kept numbers wait in shared memory until the look-back warp knows how
 //   many are kept below them. Meanwhile the other warps load the next tile into their free registers and publish its
 //   count, as blocks above may be waiting for it. Then they write the waiting numbers and pack the new ones.
-// Fixes: blocks that loaded nothing while they waited: a fifth of the time at 2^24.
+// Fixes (filter_lookback): blocks that loaded nothing while they waited: a fifth of the time at 2^24.
 // Limit: memory bandwidth at large n; at small n, the launch and the latency of the look-back.
 // Conditions: those of filter_lookback, but a block size of 64 to 256; any grid size.
 // Lecture: none: tile states as in Merrill and Garland 2016, warp specialisation as in CUTLASS.

@@ -1,7 +1,7 @@
 // grid_prefix_sum: the sum of an element and all elements below it, over the whole array.
 // Idea: every block scans its own numbers and writes its sum. The block sums are scanned in the same way, by the same
 //   kernel, and then every block adds the sum of the blocks below. A launch is the barrier between these steps.
-// Fixes: sums that stop at the block's border.
+// Fixes (block_prefix_sum): sums that stop at the block's border.
 // Limit: memory traffic: every number is read and written once in each of two kernels.
 // Conditions: any n; the block size is a multiple of 32. Inclusive.
 // Lecture: Crovella 2020, "Solution: Kernel Decomposition", applied to the prefix sum.

@@ -1,6 +1,6 @@
 // max_shuffle: the largest number, grid-stride loop and warp shuffles.
 // Idea: the lanes of a warp hand over registers and keep the larger of two numbers.
-// Fixes: the barrier in every step: one barrier is left, and one shared word per warp.
+// Fixes (max_shared): the barrier in every step: one barrier is left, and one shared word per warp.
 // Limit: reading memory; at small n the second launch.
 // Conditions: any n and any grid size; the block size is a multiple of 32.
 // Lecture: after hw5 of NVIDIA's CUDA training series: max reduction, from Crovella 2020, "Warp shuffle reduction".

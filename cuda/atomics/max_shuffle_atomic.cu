@@ -1,6 +1,7 @@
 // max_shuffle_atomic: the largest number, grid-stride loop, warp shuffles and one atomic per block.
 // Idea: every block updates the result with one atomicMax.
-// Fixes: the launch in which one block reduces the blocks' numbers. A launch before copies in[0] to the result.
+// Fixes (max_shuffle): the launch in which one block reduces the blocks' numbers. A launch before copies in[0] to the
+//   result.
 // Limit: reading memory; at small n, the atomics at one address.
 // Conditions: any n and any grid size; the block size is a multiple of 32; int32, as CUDA has no atomicMax for float or
 //   double. The result holds in[0] before, copied there by the first launch.

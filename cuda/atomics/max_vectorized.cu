@@ -1,7 +1,8 @@
 // max_vectorized: the largest number, 16-byte loads, four in flight per thread, one launch.
 // Idea: the vectorized sum with the operator max: four pieces of 16 bytes are in flight before the first is used, and
 //   each block hands its number to the last block in an 8-byte slot that holds 4 bytes of it and a flag.
-// Fixes: one load of one word in flight per thread, the launch that wrote the first number, and the atomics.
+// Fixes (max_shuffle_atomic): one load of one word in flight per thread, the launch that wrote the first number, and
+//   the atomics.
 // Limit: memory bandwidth at large n; at small n, the launch and two memory latencies.
 // Conditions: any n; any grid that is resident at once (a larger one relies on the order in which blocks start); in
 //   starts at a multiple of 16 bytes; the block size is a multiple of 32. The slots start and end as zeros.

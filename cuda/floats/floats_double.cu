@@ -1,8 +1,8 @@
 // floats_double: the numbers stay as they are, the sums are doubles.
-// Idea: memory is what a reduction waits for, and the numbers in memory stay as small as they are. Only the sum needs
-//   more digits: a double has 53, so it would stop at 2^53 ones.
+// Idea: a reduction waits for memory, so the numbers in memory stay small. Only the sum needs more digits: a double has
+//   53, so it would stop at 2^53 ones.
 // Fixes: the roundings themselves. The sum of these ones is exact, in every order: no bits are left to drop. Other
-//   float32 numbers may need more than 53 digits, but what is dropped then is 2^29 times smaller.
+//   float32 numbers may need more than 53 digits, but the dropped part is then 2^29 times smaller.
 // Limit: with float64 numbers the roundings are back, 2^29 times smaller than those of float32. And a GPU for games
 //   adds doubles at 1/64 of the speed of floats.
 // Conditions: any n and any grid size; the block size is a power of two. The result is a double.

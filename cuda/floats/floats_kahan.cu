@@ -1,8 +1,9 @@
 // floats_kahan: the serial sum with a second number for what each rounding drops. One thread of the CPU.
-// Idea: after sum + x, (sum + x) - sum is the part of x that has arrived; what is missing is added to the next number.
-//   In exact arithmetic dropped is always zero; in floats it is the rounding error of the addition, and
-//   exactly that wherever the sum is at least as large as the number.
-// Fixes: the roundings that add up. In float32 the bound is 2 + n / 2^24 roundings, about 3 for this n, and not n - 1.
+// Idea: after sum + x, (sum + x) - sum is the part of x that has arrived; the missing part is added to the next number.
+//   In exact arithmetic dropped is always zero; in floats it is the rounding error of the addition, and exactly that
+//   wherever the sum is at least as large as the number.
+// Fixes (floats_serial): the roundings that add up. In float32 the bound is 2 + n / 2^24 roundings, about 3 for this n,
+//   and not n - 1.
 // Limit: four additions for each number, and each waits for the one before.
 // Conditions: any n. Compiled for the CPU, as floats_serial. A compiler that is allowed to reorder float additions
 //   (-ffast-math) removes the correction, as it is zero on paper.

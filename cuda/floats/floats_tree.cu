@@ -1,7 +1,8 @@
 // floats_tree: the tree of the reductions, in floats. Launched again until one block is left.
 // Idea: a tree adds sums of equal size, so a one is never added to a large sum. Each number takes part in log2(n)
 //   additions.
-// Fixes: the long chain. log2(n) roundings in a row, and not n - 1: 2^24 and 2^20 more ones are counted exactly.
+// Fixes (floats_atomic): the long chain. log2(n) roundings in a row, and not n - 1: 2^24 and 2^20 more ones are counted
+//   exactly.
 // Limit: the bound still grows, by one rounding each time n doubles. The answer depends on the shape of the tree, so
 //   another block size gives other last digits; but every run gives the same.
 // Conditions: any n; the block size is a power of two.

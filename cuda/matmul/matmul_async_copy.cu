@@ -1,7 +1,7 @@
 // matmul_async_copy: 8 x 8 elements a thread, and the next phases are in flight while this one is used.
 // Idea: an asynchronous copy goes from global to shared memory without passing through registers, and no thread waits
 //   until the data is needed. Four pairs of tiles form a ring: one is used, three are in flight.
-// Fixes: waiting for global memory, and one of the two barriers of a phase.
+// Fixes (matmul_warp_tile): waiting for global memory, and one of the two barriers of a phase.
 // Limit: the multiply-add units: addresses, loads and copies take the remaining instruction slots.
 // Conditions: any width (one that 4 does not divide has no 16-byte rows and is copied word by word); blocks of
 //   TILE_WIDTH x TILE_WIDTH threads; compute capability 8.0 or later.

@@ -2,8 +2,9 @@
 // Idea: count the rounds (waves) of blocks first. Pieces are 64 x 64, 80, 96 or 112; the plan compiles the width with
 //   the shortest rounds: COLUMNS is a macro. SLICES is a macro too: 4, or 2 if the number of rounds is even. With 2,
 //   blocks are half as large and two share a multiprocessor: one computes, one starts. Below width 25: 2 or 1.
-// Fixes: rounds that are not full. At width 850, 98 pieces of 64 x 128 leave 34 of 132 multiprocessors idle; 126 pieces
-//   of 64 x 96 leave 6, and take three quarters of the time. If only 2 divides the width, copies have 8 bytes.
+// Fixes (matmul_sliced_k): rounds that are not full. At width 850, 98 pieces of 64 x 128 leave 34 of 132
+//   multiprocessors idle; 126 pieces of 64 x 96 leave 6, and take three quarters of the time. If only 2 divides the
+//   width, copies have 8 bytes.
 // Limit: the multiply-add units; a narrow piece needs more words of shared memory for each product.
 // Conditions: any width; 16 threads across, 4 for each slice down; compute capability 8.0 or later.
 // Lecture: after CS121: the number of blocks is rounded up, here to full rounds of the multiprocessors.

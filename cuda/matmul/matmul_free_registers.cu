@@ -4,7 +4,7 @@
 //   last two must lie in different banks. So the sums are stored word by word, through shared memory: a store of four
 //   words would put four sums in neighbouring registers, like those of N. And the loop over the rows goes back and
 //   forth, so at every turn an element is reused.
-// Fixes: multiply-adds that wait for their own operands.
+// Fixes (matmul_wide_tile): multiply-adds that wait for their own operands.
 // Limit: waiting for shared memory, after every barrier and wherever the compiler reads too late.
 // Conditions: any width (one that 4 does not divide has no 16-byte rows and is copied word by word); blocks of
 //   TILE_WIDTH x TILE_WIDTH threads, 8 or 16; compute capability 8.0 or later.

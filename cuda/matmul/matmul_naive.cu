@@ -1,7 +1,7 @@
 // matmul_naive: one thread per element of P, a row of M times a column of N.
-// Idea: threadIdx.x chooses the column and threadIdx.y the row, so that neighbouring threads own neighbouring elements.
-// Fixes: the uncoalesced accesses. At each k the threads of a warp read neighbouring elements of N and share those of
-//   M, and they write neighbouring elements of P.
+// Idea: threadIdx.x chooses the column and threadIdx.y the row, so neighbouring threads own neighbouring elements.
+// Fixes (matmul_uncoalesced): the uncoalesced accesses. At each k the threads of a warp read neighbouring elements of N
+//   and share those of M, and they write neighbouring elements of P.
 // Limit: global memory bandwidth. Each product reads two elements from global memory, 2 * width^3 in all, although
 //   every element of M and N is needed by width threads.
 // Conditions: any width; blocks of TILE_WIDTH x TILE_WIDTH threads.

@@ -2,7 +2,8 @@
 // Idea: two sets of registers for words from shared memory: one is multiplied while the other is filled, even across
 //   the barrier. The barrier stands before the last k of a phase: its words are already in registers, and while they
 //   are multiplied the first words of the next phase arrive.
-// Fixes: waiting for shared memory, about 30 cycles after every barrier and wherever the compiler reads too late.
+// Fixes (matmul_free_registers): waiting for shared memory, about 30 cycles after every barrier and wherever the
+//   compiler reads too late.
 // Limit: the multiply-add units: nine of ten instructions are multiply-adds. At small widths, too few blocks.
 // Conditions: any width (one that 4 does not divide has no 16-byte rows and is copied word by word); blocks of
 //   TILE_WIDTH x TILE_WIDTH threads, 8 or 16; compute capability 8.0 or later.

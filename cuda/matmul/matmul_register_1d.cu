@@ -1,8 +1,8 @@
 // matmul_register_1d: every thread computes a column of 8 elements of P.
 // Idea: a thread keeps 8 sums in registers, one for every TILE_WIDTH-th row of a taller tile. An element of N that it
 //   has read from shared memory serves 8 products.
-// Fixes: two reads from shared memory for each product; now there are 9 for 8 products. The block computes 8 times as
-//   much of P, so each element of N is read from global memory 8 times less often.
+// Fixes (matmul_tiled): two reads from shared memory for each product; now there are 9 for 8 products. The block
+//   computes 8 times as much of P, so each element of N is read from global memory 8 times less often.
 // Limit: shared memory still. Each product needs its own element of M.
 // Conditions: any width, the tiles at the border are filled with zeros; blocks of TILE_WIDTH x TILE_WIDTH threads.
 // Lecture: after CS121; its own idea, reuse, taken from shared memory to registers.

@@ -1,7 +1,8 @@
 // matmul_register_2d: every thread computes 8 x 8 elements of P.
 // Idea: 64 sums in registers. At each k a thread reads 8 elements of M and 8 of N and forms all 64 products of them.
-// Fixes: one read from shared memory for each product; now there are 16 for 64 products. The block computes a square of
-//   8 * TILE_WIDTH, so both matrices are read from global memory 8 times less often than with plain tiles.
+// Fixes (matmul_register_1d): one read from shared memory for each product; now there are 16 for 64 products. The block
+//   computes a square of 8 * TILE_WIDTH, so both matrices are read from global memory 8 times less often than with
+//   plain tiles.
 // Limit: instructions that only move data. All loads take one word each: 16 loads for 64 products, and the copies from
 //   global to shared memory beside them.
 // Conditions: any width, the tiles at the border are filled with zeros; blocks of TILE_WIDTH x TILE_WIDTH threads.

@@ -1,7 +1,7 @@
 // matmul_split: each float becomes three bfloat16 that add up to it, and the tensor cores multiply the parts.
 // Idea: three 8-bit significands cover a float's 24 bits. Of the nine products of parts, six matter to a float's last
 //   bit; they form one long sum, small ones first. Parts lie below each other: the copy engine finds each by its row.
-// Fixes: the float units' roof. Tensor cores multiply 16-bit numbers over ten times as fast; six products are needed.
+// Fixes (matmul_fitted_pieces): the float units' peak. Tensor cores multiply 16-bit numbers over ten times as fast.
 // Limit: tensor cores truncate sums that float units round: the error is up to three times that of cuBLAS (width 8192).
 // Conditions: the width is a multiple of 256; 256 threads multiply, and one of 128 more fetches; compute capability 9.0
 //   only. M and N come as tensor maps of their parts: boxes of 64 x 128 and 64 x 64.

@@ -1,8 +1,8 @@
 // matmul_tiled: tiles of M and N in shared memory.
 // Idea: work in phases. In each phase the block loads one tile of M and one of N into shared memory, one element of
 //   each per thread, and every thread adds the products of a row and a column of these tiles.
-// Fixes: reading everything from global memory again and again. An element that is loaded once is used TILE_WIDTH
-//   times, so there are TILE_WIDTH times fewer global reads: 2 * width^3 / TILE_WIDTH.
+// Fixes (matmul_naive): reading everything from global memory again and again. An element that is loaded once is used
+//   TILE_WIDTH times, so there are TILE_WIDTH times fewer global reads: 2 * width^3 / TILE_WIDTH.
 // Limit: shared memory. Each product still reads two elements from it, and each phase waits at two barriers.
 // Conditions: any width, the tiles at the border are filled with zeros; blocks of TILE_WIDTH x TILE_WIDTH threads.
 // Lecture: CS121, "Tiled matrix multiplication".

@@ -1,7 +1,7 @@
 // matmul_vectorized: 8 x 8 elements a thread, and every access takes four words.
-// Idea: one instruction can move 16 bytes. The tile of M is stored transposed, so that the elements of M which a thread
+// Idea: one instruction can move 16 bytes. The tile of M is stored transposed: then the elements of M that a thread
 //   needs at one k are neighbours too, and M, N, both tiles and P are all read and written as float4.
-// Fixes: 16 loads from shared memory for 64 products; now there are 4.
+// Fixes (matmul_register_2d): 16 loads from shared memory for 64 products; now there are 4.
 // Limit: the shape of a warp. Its lanes span 2 x 16 threads, so they need few different elements of M but 16 times 8 of
 //   N, and shared memory delivers 32 words at a time.
 // Conditions: any width (one that 4 does not divide has no 16-byte rows and is moved word by word); blocks of

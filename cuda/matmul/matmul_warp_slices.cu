@@ -1,10 +1,11 @@
 // matmul_warp_slices: pieces of P of 32 x 32, and each of a block's eight warps adds up an eighth of the k.
 // Idea: the smallest slice is a warp. It computes all of the block's piece, 4 x 8 sums a thread, with a ring of tiles
 //   of its own, and waits for no other warp: __syncwarp() is barrier enough. Then the eight warps' sums are added.
-// Fixes: idle multiprocessors at small widths: at 512 there are 256 blocks, and 32 in matmul_sliced_k. And long code,
-//   which has to be fetched when the L2 is cold: this kernel has half as many instructions.
+// Fixes (matmul_sliced_k): idle multiprocessors at small widths: at 512 there are 256 blocks, and 32 in
+//   matmul_sliced_k. And long code, which has to be fetched when the L2 is cold: this kernel has half as many
+//   instructions.
 // Limit: shared memory: 12 words of it for 32 products, where 8 x 16 sums need 24 for 128. From a width of about 800 on
-//   the rung before is faster.
+//   matmul_stream_k is faster.
 // Conditions: any width; blocks of 16 x 16 threads; compute capability 8.0 or later.
 // Lecture: after CS121; a long sum can be divided, here among the warps of a block.
 constexpr int ROWS = 4, COLUMNS = 8;  // of P, for each thread

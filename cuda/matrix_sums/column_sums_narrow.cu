@@ -2,8 +2,8 @@
 // Idea: a warp need not read 32 neighbours, only whole sectors. So a row of threads is LANES lanes of 16 bytes, and a
 //   block has many such rows: with 64 or 128 bytes there are blocks for every multiprocessor without strips, and each
 //   sum is written once.
-// Fixes: the atomics that join strips, the launch that sets the sums to zero for them, and an order of additions that
-//   differs from run to run.
+// Fixes (column_sums_strips): the atomics that join strips, the launch that sets the sums to zero for them, and an
+//   order of additions that differs from run to run.
 // Limit: memory bandwidth; at small n, the launch and one memory latency.
 // Conditions: any n; in starts at a multiple of 16 bytes; the matrix is n x n, row by row; the block size is a multiple
 //   of 32, LANES 2, 4 or 8. The grid covers the columns, LANES * 16 bytes a block.

@@ -1,7 +1,7 @@
 // row_sums: the sum of every row, one thread per row.
 // Idea: each thread walks along its row. In one step the threads of a warp read 32 numbers of one column, n numbers
 //   apart: the matrix is iterated column by column.
-// Fixes: nothing; the same loop as for columns, with the two indices exchanged.
+// Fixes (column_sums): nothing; the same loop as for columns, with the two indices exchanged.
 // Limit: uncoalesced reads. Each request touches 32 sectors and uses one number of each; the cache helps only while it
 //   can keep 32 sectors per warp until the next steps need the rest of them.
 // Conditions: any n; the matrix is n x n, row by row.

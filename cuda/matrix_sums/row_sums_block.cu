@@ -1,7 +1,8 @@
 // row_sums_block: the sum of every row, one block per row.
 // Idea: the threads of a block walk along one row together, so neighbouring threads read neighbouring numbers. Then
 //   they reduce their sums in shared memory.
-// Fixes: the uncoalesced reads of one thread per row, and the lack of threads: n blocks instead of n threads.
+// Fixes (row_sums): the uncoalesced reads of one thread per row, and the lack of threads: n blocks instead of n
+//   threads.
 // Limit: the tree in shared memory, with a barrier per step, for a row of only n numbers.
 // Conditions: any n; the matrix is n x n, row by row; the block size is a power of two.
 // Lecture: hw5 of NVIDIA's CUDA training series: row sums, one block per row, reduced in shared memory.

@@ -1,6 +1,6 @@
 // row_sums_padded: the sum of every row, columns read from a padded tile in shared memory.
 // Idea: one unused column makes a row of the tile 33 words long, so the numbers of a column lie in different banks.
-// Fixes: the bank conflicts. Lane l reads word 33 * l + c, which lies in bank (l + c) % 32: one pass.
+// Fixes (row_sums_staged): the bank conflicts. Lane l reads word 33 * l + c, which lies in bank (l + c) % 32: one pass.
 // Limit: the loop over the tile takes one number per step, between two barriers.
 // Conditions: any n; the matrix is n x n, row by row. Block size 32 to 128: the tile has 33 numbers per thread.
 // Lecture: CS121, "Improving coalescing" and "Bank conflicts".

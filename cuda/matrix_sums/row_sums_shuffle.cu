@@ -1,6 +1,6 @@
 // row_sums_shuffle: the sum of every row, one block per row, reduced by warp shuffles.
 // Idea: the threads of a block walk along one row together. Then the lanes of a warp hand over registers by shuffles.
-// Fixes: the tree in shared memory: one barrier instead of one per step, and one shared word per warp.
+// Fixes (row_sums_block): the tree in shared memory: one barrier instead of one per step, and one shared word per warp.
 // Limit: reading memory, once the rows are long; at small n, blocks that have little to do.
 // Conditions: any n; the matrix is n x n, row by row; the block size is a multiple of 32.
 // Lecture: after hw5 of NVIDIA's CUDA training series: row sums, with the warp shuffle reduction.

@@ -1,7 +1,7 @@
 // row_sums_vectorized: the sum of every row, one block per row, 16-byte loads, four in flight per thread.
 // Idea: memory is fast only while enough bytes are in flight. Each thread requests four pieces of 16 bytes before it
 //   uses the first.
-// Fixes: one load of one word in flight per thread.
+// Fixes (row_sums_shuffle): one load of one word in flight per thread.
 // Limit: memory bandwidth, once the rows are long; at small n, blocks that have little to do.
 // Conditions: any n; in starts at a multiple of 16 bytes, the rows need not; the matrix is n x n, row by row; the block
 //   size is a multiple of 32.

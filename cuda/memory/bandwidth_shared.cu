@@ -1,6 +1,7 @@
 // bandwidth_shared: every thread adds PASSES times ROUNDS numbers that lie in shared memory.
 // Idea: the block copies the rows to shared memory and reads them there: 32 neighbours lie in 32 banks, one pass.
-// Fixes: nothing; the L1 cache and shared memory are one memory, and the programmer fills the shared part by hand.
+// Fixes (bandwidth_l1): nothing; the L1 cache and shared memory are one memory, and the programmer fills the shared
+//   part by hand.
 // Limit: the bandwidth of shared memory: 32 banks of 4 bytes per cycle and multiprocessor.
 // Conditions: any n; in holds ROUNDS + PASSES rows. All threads with the same lane number write the same sum.
 // Lecture: CS121, "GPU memory organization": 12,000 GB/s.

@@ -1,7 +1,7 @@
 // banks_broadcast: every thread adds ROUNDS numbers of a table in shared memory, WORDS different ones per request.
 // Idea: lanes that read the same word get it in the same pass (broadcast). Here the lanes read WORDS different words,
 //   and all of these lie in one bank.
-// Fixes: the conflict of all lanes in one bank, as long as they read the same word.
+// Fixes (banks_strided): the conflict of all lanes in one bank, as long as they read the same word.
 // Limit: different words in one bank: a request takes WORDS passes, however many lanes share each of the words.
 // Conditions: any n; the block size is a multiple of 32.
 // Lecture: CS121, "Bank conflicts": "unless all threads access same value, which then gets broadcast in one pass".

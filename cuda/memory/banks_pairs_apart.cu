@@ -1,9 +1,9 @@
 // banks_pairs_apart: copy through shared memory, each thread loads two numbers a block size apart.
 // Idea: every thread brings two numbers from global to shared memory, the ones at tid and tid + blockDim.x.
-// Fixes: the 2-way bank conflict. The lanes of a warp store to 32 neighbouring words, one in each bank, and they load
-//   32 neighbouring numbers from global memory.
+// Fixes (banks_pairs_neighbours): the 2-way bank conflict. The lanes of a warp store to 32 neighbouring words, one in
+//   each bank, and they load 32 neighbouring numbers from global memory.
 // Limit: memory bandwidth.
-// Conditions: any n; two numbers per thread. The shared array is volatile as in the rung before.
+// Conditions: any n; two numbers per thread. The shared array is volatile as in banks_pairs_neighbours.
 // Lecture: CS121, "Bank conflict example", right.
 extern "C" __global__ void banks_pairs_apart(const T *in, T *out, unsigned int n)
 {

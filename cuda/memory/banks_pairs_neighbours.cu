@@ -1,6 +1,6 @@
 // banks_pairs_neighbours: copy through shared memory, each thread loads two neighbouring numbers.
 // Idea: every thread brings two numbers from global to shared memory, the ones at 2 * tid and 2 * tid + 1.
-// Fixes: nothing yet.
+// Fixes (banks_broadcast): nothing yet.
 // Limit: a 2-way bank conflict. Lanes 0 and 16 store to words 0 and 32, which lie in the same bank, and so on: every
 //   store takes two passes. The loads from global memory use only every other number that they touch.
 // Conditions: any n; two numbers per thread. The shared array is volatile because the compiler would otherwise join

@@ -1,6 +1,6 @@
 // barrier_none: the same four steps without a barrier; a warp without work goes on to the next step.
 // Idea: no warp waits for another. While one warp works, the scheduler has the others to choose from.
-// Fixes: the waiting. All warps do their work at the same time: one turn instead of four.
+// Fixes (barrier_every_step): the waiting. All warps do their work at the same time: one turn instead of four.
 // Limit: arithmetic.
 // Conditions: any n; integers, which wrap on overflow.
 // Lecture: CS121, "Synchronization": avoid synchronization if possible.

@@ -1,7 +1,7 @@
 // constant_broadcast: every thread adds ROUNDS numbers of a table in constant memory, in each round the same for all.
 // Idea: all lanes of a warp read the same word at the same time: a coefficient, say, or a size. Constant memory is made
 //   for that: it broadcasts the word.
-// Fixes: the passes: a request takes one, whatever the number of lanes.
+// Fixes (constant_words): the passes: a request takes one, whatever the number of lanes.
 // Limit: the arithmetic of the loop.
 // Conditions: any n; the block size is a multiple of 32.
 // Lecture: CS121, "GPU memory organization": constant memory, cached, read-only.

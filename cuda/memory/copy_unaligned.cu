@@ -1,7 +1,7 @@
 // copy_unaligned: out[i] = in[i + OFFSET], one number at a time, 64 bytes in flight per thread.
 // Idea: loads of 16 bytes must start at a multiple of 16 bytes; bytes in flight need not. Each thread asks for 16
 //   numbers of 4 bytes, a block's width apart, before it stores the first.
-// Fixes: the vectorized copy's condition on the start, and the plain copy's single number in flight per thread.
+// Fixes (copy_vectorized): the condition that the array start at a multiple of 16 bytes.
 // Limit: memory bandwidth. There are four times as many loads and stores, but they fit into the time.
 // Conditions: any n and any start; in has n + OFFSET numbers.
 // Lecture: none: after CS121, "Memory coalescing", at memory speed.

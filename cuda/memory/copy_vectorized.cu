@@ -1,7 +1,7 @@
 // copy_vectorized: out[i] = in[i], 16 bytes at a time, four pieces in flight per thread.
 // Idea: memory is fast only while enough bytes are in flight. Each thread asks for four pieces of 16 bytes before it
-//   stores the first; the pieces lie a block's width apart, so that neighbouring threads still read neighbours.
-// Fixes: bytes that are moved and not used, and a single word in flight per thread.
+//   stores the first; the pieces lie a block's width apart, so neighbouring threads still read neighbours.
+// Fixes (copy_strided): bytes that are moved and not used, and a single word in flight per thread.
 // Limit: memory bandwidth: every byte is read once and written once.
 // Conditions: any n; in and out start at a multiple of 16 bytes.
 // Lecture: none: after CS121, "Memory coalescing", at memory speed.

@@ -1,6 +1,7 @@
 // divergence_warps: WAYS branches, chosen by the number of the warp.
 // Idea: the same branches and the same work, but all threads of a warp take the same branch.
-// Fixes: divergence. Different warps do different things without any loss: a warp runs one branch, in one pass.
+// Fixes (divergence_ways): divergence. Different warps do different things without any loss: a warp runs one branch, in
+//   one pass.
 // Limit: arithmetic. Work can be assigned like this only if all threads of a warp have work of the same kind.
 // Conditions: any n; WAYS from 1 to 32; integers, which wrap on overflow.
 // Lecture: CS121, "Thread warps": "Different warps can do different things without performance loss".

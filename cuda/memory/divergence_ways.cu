@@ -1,7 +1,8 @@
 // divergence_ways: WAYS branches, chosen by threadIdx.x % WAYS.
 // Idea: neighbouring threads take different branches, each with a loop of ROUNDS steps. Every thread does the same
 //   amount of work for every WAYS.
-// Fixes: the three short branches, which the compiler had replaced by a selection. It cannot replace a loop.
+// Fixes (divergence_three): the three short branches, which the compiler had replaced by a selection. It cannot replace
+//   a loop.
 // Limit: passes. A warp runs one branch after the other, each with the lanes that take it: WAYS passes of ROUNDS steps,
 //   with 32 / WAYS active lanes in each; in the worst case 32 passes with one lane.
 // Conditions: any n; WAYS from 1 to 32; integers, which wrap on overflow.

@@ -1,7 +1,8 @@
 // latency_constant: one thread follows a chain of ROUNDS numbers through constant memory.
 // Idea: the same chain through a table of 1024 numbers that the kernel only reads: constant memory has caches of its
 //   own on the multiprocessor.
-// Fixes: the copy to shared memory, and the barrier after it: the table is there before the kernel begins.
+// Fixes (latency_shared): the copy to shared memory, and the barrier after it: the table is there before the kernel
+//   begins.
 // Limit: latency. One thread does not show the weakness of constant memory: different words for the lanes of a warp.
 // Conditions: any n; the chain jumps through the table. One thread works; integers.
 // Lecture: CS121, "GPU memory organization": 64 KB, cached, read-only.

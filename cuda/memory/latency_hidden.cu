@@ -3,7 +3,7 @@
 //   together they keep the memory busy.
 // Fixes: the waiting. With enough warps one of them is always ready.
 // Limit: bandwidth: each step fetches a sector of 32 bytes for the 4 bytes that it needs.
-// Conditions: any n; the chains jump through all n numbers, 64 steps each; the single threads of the other rungs follow
+// Conditions: any n; the chains jump through all n numbers, 64 steps each; the single thread of latency_global follows
 //   1,024. Integers.
 // Lecture: CS121, "Global memory latency": total throughput high, even though each thread has high latency.
 extern "C" __global__ void latency_hidden(const T *in, T *out, unsigned int n)

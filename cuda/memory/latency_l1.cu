@@ -1,7 +1,8 @@
 // latency_l1: one thread follows a chain of ROUNDS numbers through the L1 cache.
 // Idea: the same chain through KILOBYTES KB of global memory. All threads of the block have read them once before, so
 //   they lie in the L1 cache of this multiprocessor, as far as they fit.
-// Fixes: the path to global memory, without a change to the chain: the hardware decides what this cache holds.
+// Fixes (latency_global): the path to global memory, without a change to the chain: the hardware decides what this
+//   cache holds.
 // Limit: latency, and space: if there are more numbers than fit, some of them come from the L2 cache again.
 // Conditions: any n; the chain jumps through KILOBYTES KB, whatever n is. One thread works; integers. out[0] is where
 //   the chain ends, out[t] the sum of the numbers that thread t has read before.

@@ -1,7 +1,7 @@
 // latency_register: one thread takes the ROUNDS steps of the chain with a number in a register.
 // Idea: the same arithmetic, but the number is always the same and stays where the arithmetic is done.
-// Fixes: the reads. The rest of the time is the launch and the arithmetic between two reads, which every chain has: the
-//   extra time of another chain is its memory's latency.
+// Fixes (latency_constant): the reads. The rest of the time is the launch and the arithmetic between two reads, which
+//   every chain has: the extra time of another chain is its memory's latency.
 // Limit: arithmetic. A thread has at most 255 registers, and no other thread can read them.
 // Conditions: any n. One thread works; integers.
 // Lecture: CS121, "GPU memory organization": latency of about 1 cycle.

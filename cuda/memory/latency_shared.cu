@@ -1,6 +1,7 @@
 // latency_shared: one thread follows a chain of ROUNDS numbers through shared memory.
 // Idea: the same chain through a table of 1024 numbers that the block has brought to shared memory.
-// Fixes: a cache that may evict a number: shared memory, as near to the threads, keeps what the block stores.
+// Fixes (latency_l1): a cache that may evict a number: shared memory, as near to the threads, keeps what the block
+//   stores.
 // Limit: latency, but a small one; the arithmetic between two reads takes as long.
 // Conditions: any n; the chain jumps through the first 1024 numbers, zeros beyond n. One thread works; integers.
 // Lecture: CS121, "GPU memory organization": latency of about 20 cycles.

@@ -1,7 +1,7 @@
 // matrix_by_column: each warp goes through its matrix of 32 x 32 numbers column by column, one thread per row.
 // Idea: the same loop with the two indices exchanged. In each of 32 iterations the warp reads one column: 32 numbers, a
 //   whole row apart.
-// Fixes: nothing; it shows what coalescing is worth.
+// Fixes (matrix_by_row): nothing; it shows what coalescing is worth.
 // Limit: uncoalesced reads. Each request touches 32 lines, and the L1 cache looks them up one after the other. The next
 //   seven iterations use the rest of each sector: that saves memory traffic, but no look-up.
 // Conditions: any n; in holds a matrix for each warp, one after the other. Thread i writes the sum of its row.

@@ -1,6 +1,6 @@
 // matrix_padded: each warp reads its matrix row by row into a padded tile, and column by column from there.
 // Idea: one unused column makes a row of the tile 33 words long, so the numbers of a column lie in different banks.
-// Fixes: the bank conflicts. Lane l reads word 33 * l + c, which lies in bank (l + c) % 32: one pass.
+// Fixes (matrix_staged): the bank conflicts. Lane l reads word 33 * l + c, which lies in bank (l + c) % 32: one pass.
 // Limit: nearly memory bandwidth: every number is stored to shared memory and read back before it is added.
 // Conditions: any n; in holds a matrix for each warp, one after the other. Block size 32 to 256: the tiles have 33
 //   numbers per thread.

@@ -1,7 +1,8 @@
 // matrix_shuffled: each warp reads its matrix by 16 bytes per lane and adds each row with eight of its lanes.
 // Idea: a row is 128 bytes, which eight lanes read with one load of 16 bytes each; the warp reads four whole rows at
 //   once, coalesced. A lane adds its four numbers, and the eight lanes of a row add theirs by shuffles.
-// Fixes: the detour through shared memory: no number is stored and read again, and no barrier is needed.
+// Fixes (matrix_padded): the detour through shared memory: no number is stored and read again, and no barrier is
+//   needed.
 // Limit: memory bandwidth, with about 112 bytes per lane in flight.
 // Conditions: any n; in holds a matrix for each warp, one after the other, and starts at a multiple of 16 bytes; the
 //   numbers are 4 bytes each.

@@ -1,6 +1,7 @@
 // matrix_staged: each warp reads its matrix row by row into shared memory, and column by column from there.
 // Idea: global memory is read coalesced, and the scattered accesses go to shared memory, where they cost less.
-// Fixes: the uncoalesced reads. Each request to global memory touches 4 sectors and uses all of them.
+// Fixes (matrix_by_column): the uncoalesced reads. Each request to global memory touches 4 sectors and uses all of
+//   them.
 // Limit: bank conflicts. A row of the tile is 32 words, so all lanes of a warp read from the same bank: 32 passes.
 // Conditions: any n; in holds a matrix for each warp, one after the other. Block size 32 to 256: the tiles have 32
 //   numbers per thread.

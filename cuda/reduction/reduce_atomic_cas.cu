@@ -1,7 +1,8 @@
 // reduce_atomic_cas: grid-stride loop and one atomic per block, built on atomicCAS.
 // Idea: any atomic can be built from compare-and-swap: compute the new value from the value believed to be there, and
 //   swap it in only if it is still there. If it is not, try again with the value found.
-// Fixes: the sum on the host, on GPUs that have no atomicAdd for the type (double before Pascal).
+// Fixes (reduce_grid_stride_host): the sum on the host, on GPUs that have no atomicAdd for the type (double before
+//   Pascal).
 // Limit: of many threads at one address only one succeeds per round, and the others try again. So it is used once per
 //   block here, not once per element.
 // Conditions: any n and any grid size; power-of-two block size; 32- and 64-bit types.

@@ -1,7 +1,7 @@
 // reduce_complete_guarded: completely unrolled, as on Heidelberg's slide: an if for every step, and no volatile.
 // Idea: BLOCK_SIZE is a constant, so each "BLOCK_SIZE >= ..." is decided by the compiler and no loop is left. The slide
 //   does it with a C++ template and a switch over eleven block sizes (it says ten).
-// Fixes: the counting, comparing and branching of the loop.
+// Fixes (reduce_unroll_guarded): the counting, comparing and branching of the loop.
 // Limit: no thread of the last warp waits for another, as in #5: compiled for a current GPU the answer is wrong. And
 //   each thread still adds only two elements before the tree.
 // Conditions: warps in lockstep, and loads and stores in the order of the text; the block size is a power of two; two

@@ -1,7 +1,7 @@
 // reduce_complete_unroll: completely unrolled for a block size that is known at compile time, with __syncwarp.
 // Idea: BLOCK_SIZE is a constant, so each "if (BLOCK_SIZE >= ...)" is decided by the compiler and no loop is left.
 //   The slides do it with a C++ template and a switch over the block sizes.
-// Fixes: the counting, comparing and branching of the loop.
+// Fixes (reduce_unroll_syncwarp): the counting, comparing and branching of the loop.
 // Limit: each thread still adds only two elements before the tree. A large array needs many short-lived blocks, and
 //   each of them pays for the tree and the barriers.
 // Conditions: the block size is a power of two from 32 to 1024; two elements per thread.

@@ -1,7 +1,7 @@
 // reduce_complete_volatile: completely unrolled, as on Harris's slide, with volatile.
 // Idea: BLOCK_SIZE is a constant, so each "if (BLOCK_SIZE >= ...)" is decided by the compiler and no loop is left.
 //   The slides do it with a C++ template and a switch over the block sizes.
-// Fixes: the counting, comparing and branching of the loop.
+// Fixes (reduce_unroll_volatile): the counting, comparing and branching of the loop.
 // Limit: it relies on lockstep, as #5 does. And each thread still adds only two elements before the tree: a large array
 //   needs many short-lived blocks, and each of them pays for the tree and the barriers.
 // Conditions: warps in lockstep (Pascal and before); the block size is a power of two; two elements per thread.

@@ -1,7 +1,8 @@
 // reduce_cooperative: cooperative groups, reduce in tiles and synchronise the grid.
 // Idea: the groups of threads have names. A tile of 32 threads reduces with cg::reduce, and grid.sync() is the barrier
 //   across all blocks that the lectures lack, so block 0 can add the block sums in the same launch.
-// Fixes: the atomic at the end. Nothing needs to be set to zero, and the order of the additions is fixed.
+// Fixes (reduce_warp_shuffle): the atomic at the end. Nothing needs to be set to zero, and the order of the additions
+//   is fixed.
 // Limit: all blocks must be resident at once, and at grid.sync() every block waits for the slowest one.
 // Conditions: a cooperative launch; the grid is at most what fits the GPU at one time; the block size is a multiple of
 //   32. Any n.

@@ -1,7 +1,8 @@
 // reduce_first_add: first add during load.
 // Idea: half as many blocks. Each thread loads two elements, one block apart, and adds them on the way to shared
 //   memory.
-// Fixes: the idle threads. Every thread now adds at least once, and two loads are in flight instead of one.
+// Fixes (reduce_sequential): the idle threads. Every thread now adds at least once, and two loads are in flight instead
+//   of one.
 // Limit: instruction overhead. Address arithmetic, the loop and its barriers cost more than the additions.
 // Conditions: the block size is a power of two; the grid covers two elements per thread. The checks against n are ours.
 // Lecture: Harris #4; Crovella 2020, "Reduction #4"; Heidelberg 07, "Reduction #4: first add during load".

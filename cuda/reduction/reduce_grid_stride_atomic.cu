@@ -1,6 +1,6 @@
 // reduce_grid_stride_atomic: grid-stride loop and one atomic per block.
 // Idea: thread 0 of each block adds the block's sum to the result with atomicAdd. One launch gives the answer.
-// Fixes: the copy to the host and the sum there, or a second launch.
+// Fixes (reduce_grid_stride_host): the copy to the host and the sum there, or a second launch.
 // Limit: the tree in shared memory costs a load, a store and a barrier per step. The result must be zero beforehand.
 // Conditions: any n and any grid size; power-of-two block size. Blocks finish in any order, so a float result can
 //   differ in its last digits from run to run.

@@ -1,8 +1,8 @@
 // reduce_grid_stride_host: grid-stride loop, one partial sum per block, the rest on the host.
 // Idea: a loop with a step as wide as the grid handles any n with any grid; the number of blocks is chosen to fit the
 //   GPU. The block is reduced with the plain loop of #3.
-// Fixes: complicated code. Here it needs no unrolling, no pairs and no template: each thread adds many elements first,
-//   so the tree hardly counts.
+// Fixes (reduce_multiple_adds): complicated code. Here it needs no unrolling, no pairs and no template: each thread
+//   adds many elements first, so the tree hardly counts.
 // Limit: without pairs a thread has one load in flight, not two, and a long array takes half as long again as in #7.
 //   The host copies the block sums and adds them; the copy costs more than the kernel when n is small.
 // Conditions: any n and any grid size; the block size is a power of two.

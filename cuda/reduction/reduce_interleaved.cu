@@ -5,7 +5,8 @@
 // Limit: the working threads are spread over all warps. Up to stride 16 every warp works, with fewer and fewer active
 //   lanes (divergence), and the % operator is slow.
 // Conditions: the block size is a power of two. One partial sum per block is left. The check against n is ours.
-// Lecture: Harris #1; Crovella 2020, "Reduction #1"; Heidelberg 07, "Reduction #1: interleaved addressing".
+// Lecture: Harris #1; Crovella 2020, "Reduction #1"; Heidelberg 07, "Reduction #1: interleaved addressing"; CS121,
+//   whose loop has the barrier at its head.
 extern "C" __global__ void reduce_interleaved(const T *in, T *out, unsigned int n)
 {
     __shared__ T partial[BLOCK_SIZE];

@@ -1,11 +1,10 @@
 // reduce_last_block: the block that finishes last adds the block sums.
 // Idea: every block writes its sum and then draws a ticket with atomicInc. __threadfence between the two makes sure
 //   that a block that sees the ticket also sees the sum. The last ticket says that all sums are there.
-// Fixes: a result that must be zero before, and additions in a changing order: with the same grid the answer is the
-//   same in every run, also for floats.
+// Fixes (reduce_cooperative): blocks that all wait for the slowest one, and a grid that must be resident at once.
 // Limit: reading memory. Each thread has one load in flight. At small n, the fence and the ticket.
 // Conditions: any n and any grid size; the block size is a multiple of 32. The ticket is zero before the first launch;
-//   atomicInc resets it to zero by itself.
+//   atomicInc resets it to zero by itself. With the same grid the answer is the same in every run, also for floats.
 // Lecture: NVIDIA's CUDA sample threadFenceReduction; it answers Crovella 2020, "Problem: Global Synchronization".
 
 // the sum of a block's values, in thread 0

@@ -1,7 +1,8 @@
 // reduce_multiple_adds: multiple adds per thread, with __syncwarp.
 // Idea: algorithm cascading. A fixed number of blocks walks over the array: each thread first adds many elements on
 //   its own, then the block reduces its sums once. A step as wide as the grid keeps the loads coalesced.
-// Fixes: a tree and its barriers for every two elements of a thread, and a number of blocks that grows with n.
+// Fixes (reduce_multiple_volatile): the reliance on lockstep: without a wait a lane may read a sum before its neighbour
+//   has stored it.
 // Limit: reading memory, if the grid is large enough. The block sums still need a second launch.
 // Conditions: any grid size; the block size is a power of two from 32 to 1024.
 // Lecture: none as it stands. It is Harris #7 (reduce_multiple_volatile) with __syncwarp in the last warp, which makes

@@ -1,7 +1,8 @@
 // reduce_sequential: sequential addressing.
 // Idea: reverse the loop. Start with half the block: thread tid adds the element half a block away, then a quarter
 //   of a block away, and so on.
-// Fixes: the bank conflicts. Neighbouring threads use neighbouring words, which lie in different banks.
+// Fixes (reduce_strided): the bank conflicts. Neighbouring threads use neighbouring words, which lie in different
+//   banks.
 // Limit: idle threads. Half of the threads only load one element and never add.
 // Conditions: the block size is a power of two. One partial sum per block is left. The check against n is ours.
 // Lecture: Harris #3; Crovella 2020, "Reduction #3"; Heidelberg 07, "Reduction #3: sequential addressing".

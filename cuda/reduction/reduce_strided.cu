@@ -1,6 +1,7 @@
 // reduce_strided: interleaved addressing, strided index and non-divergent branch.
 // Idea: the same additions, done by consecutive threads: thread tid works on element 2 * stride * tid.
-// Fixes: the divergent branch and the % operator. Whole warps work or are done; only the last five steps diverge.
+// Fixes (reduce_interleaved): the divergent branch and the % operator. Whole warps work or are done; only the last five
+//   steps diverge.
 // Limit: shared memory bank conflicts. At stride s the threads of a warp are 2s words apart, so their words lie in a
 //   few of the 32 banks and are served one after the other.
 // Conditions: the block size is a power of two. One partial sum per block is left. The check against n is ours.

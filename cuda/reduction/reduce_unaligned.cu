@@ -2,7 +2,7 @@
 // Idea: a slice may begin anywhere, a load of 16 bytes may not. The few numbers before the first line of 128 bytes, and
 //   those after the last 16 bytes, are added one by one, one per thread; everything between is read as before. Starting
 //   at the next multiple of 16 bytes would be right too, but each load of a warp would touch one line more.
-// Fixes: the vectorized sum's condition that the array start at a multiple of 16 bytes.
+// Fixes (reduce_vectorized): the vectorized sum's condition that the array start at a multiple of 16 bytes.
 // Limit: memory bandwidth at large n; at small n, the launch and two memory latencies.
 // Conditions: any start and any n; any grid that is resident at once (a larger one relies on the order in which blocks
 //   start); the block size is a multiple of 32. in has OFFSET + n numbers. The slots start and end as zeros.

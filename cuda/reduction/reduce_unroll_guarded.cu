@@ -1,7 +1,8 @@
 // reduce_unroll_guarded: unroll the last warp, as on Heidelberg's slide: an if for every step, and no volatile.
 // Idea: from stride 32 on only one warp works. The slide trusts that its threads run in lockstep, so the last six steps
 //   need no loop and no barrier; an if selects the threads that the tree still needs.
-// Fixes: useless work. Without unrolling, all warps run every step of the loop and wait at every barrier.
+// Fixes (reduce_first_add): useless work. Without unrolling, all warps run every step of the loop and wait at every
+//   barrier.
 // Limit: it is right only if every step ends before the next one begins. No thread waits for another, and without
 //   volatile or __syncwarp the compiler may load the numbers of a step before the step before has stored its own: for a
 //   current GPU it does, and the answer is wrong.

@@ -1,6 +1,6 @@
 // reduce_unroll_plain: unroll the last warp with neither volatile nor an if. The answer is wrong.
 // Idea: the same six steps with an ordinary pointer, for all 32 lanes.
-// Fixes: nothing. It shows what volatile did.
+// Fixes (reduce_unroll_volatile): nothing. It shows what volatile did.
 // Limit: nothing tells the compiler that other threads change partial[] between the steps. It may load all values
 //   first and keep the sum in a register, so a thread adds old values of its neighbours.
 // Conditions: none makes it right. It is in the catalogue to be seen failing.

@@ -1,7 +1,8 @@
 // reduce_unroll_shuffle: unroll the last warp, with shuffles.
 // Idea: the last five steps leave shared memory. __shfl_down_sync hands a lane the register of the lane some places
 //   higher, and the lanes converge for it.
-// Fixes: two __syncwarp, a load and a store per step: a shuffle is one instruction.
+// Fixes (reduce_complete_unroll, reduce_unroll_syncwarp): two __syncwarp, a load and a store per step: a shuffle is one
+//   instruction.
 // Limit: instruction overhead again. The loop over the larger strides still counts, compares and branches.
 // Conditions: the block size is a power of two; two elements per thread. Right on every GPU.
 // Lecture: Heidelberg 07, "Warp-level instructions"; Crovella 2020, "Warp shuffle".

@@ -1,7 +1,8 @@
 // reduce_unroll_volatile: unroll the last warp, as on Harris's slide, with volatile.
 // Idea: from stride 32 on only one warp works. The slides say that the threads of a warp run in lockstep, so the last
 //   six steps need no loop, no if and no barrier.
-// Fixes: useless work. Without unrolling, all warps run every step of the loop and wait at every barrier.
+// Fixes (reduce_first_add): useless work. Without unrolling, all warps run every step of the loop and wait at every
+//   barrier.
 // Limit: it relies on lockstep. Since Volta the threads of a warp may run apart, and volatile only makes each step go
 //   through memory: it makes no thread wait. The answer is right only while the warp happens to stay together.
 // Conditions: warps in lockstep (Pascal and before); power-of-two block size; two elements per thread.

@@ -1,8 +1,8 @@
 // reduce_warp_shuffle: warp-shuffle reduction.
 // Idea: the sum stays in a register. __shfl_down_sync lets a lane read the register of a higher lane: five shuffles
 //   reduce a warp, and five more in warp 0 reduce the sums of the warps.
-// Fixes: the tree in shared memory. One instruction replaces a load, a store and a barrier, and a block of any size
-//   needs one barrier.
+// Fixes (reduce_grid_stride_atomic): the tree in shared memory. One instruction replaces a load, a store and a barrier,
+//   and a block of any size needs one barrier.
 // Limit: reading memory. Each thread has one load in flight, too few to fill the memory system.
 // Conditions: any n and any grid size; the block size is a multiple of 32.
 // Lecture: Crovella 2020, "Warp shuffle reduction".

@@ -2,7 +2,7 @@
 // Idea: the lessons of the float kernels. A block copies tiles asynchronously, three phases deep; ldmatrix reads 8 x 8
 //   elements for a warp at once, in the order of the tensor cores (transposed, for N); and a warp keeps 64 x 32 sums,
 //   so 6 reads feed 16 products. The columns of the tiles are swizzled by row: no reads conflict in a bank.
-// Fixes: operands from global memory, fetched anew for each product.
+// Fixes (tensor_wmma): operands from global memory, fetched anew for each product.
 // Limit: the warps themselves, which must issue each 16 x 8 product and hold its operands in registers.
 // Conditions: the width is a multiple of 128; blocks of 256 threads; compute capability 8.0 or later. T is the 16 bits
 //   of a bfloat16; sums are float.

@@ -1,7 +1,7 @@
 // tensor_persistent: a block takes piece after piece, and fetches the next one while it stores its sums.
 // Idea: as many blocks as multiprocessors, each with one piece after the other. The fetching thread does not wait for
 //   the stores: it goes on to the next piece, so the stages are full when its multiplication begins.
-// Fixes: an empty pipeline at the start of each piece.
+// Fixes (tensor_specialized): an empty pipeline at the start of each piece.
 // Limit: the tensor cores, and then the power: at width 8192 the clock drops from 1,980 to about 1,550 MHz.
 // Conditions: the width is a multiple of 256; 256 threads multiply, and one of 128 more fetches; compute capability 9.0
 //   only. T is the 16 bits of a bfloat16; sums are float. M and N come as tensor maps for the copy engine: boxes of 64

@@ -1,7 +1,7 @@
 // tensor_small_pieces: pieces of P so small that all multiprocessors have one, and as many stages as fit.
 // Idea: pieces of 64 rows for each warpgroup and of 128 columns, or of 64 if even those are too few. With all the
 //   shared memory for stages, most of a small piece's operands are requested before the first has arrived.
-// Fixes: idle multiprocessors at small widths. At 1,024 the rung before has 32 pieces for 132 of them.
+// Fixes (tensor_whole_lines): idle multiprocessors at small widths. At 1,024 there were 32 pieces for 132 of them.
 // Limit: the latency before the first product at small widths; above 2,048 the L2, from which a piece of 128 x 256
 //   reads half as much per product.
 // Conditions: the width is a multiple of 256; 128 or 256 threads multiply, and one thread of another warp fetches;

@@ -2,7 +2,7 @@
 // Idea: divide the work by kind. The fetching thread waits until a stage is empty and starts its copies; a warpgroup
 //   waits until the stage is full, multiplies, and marks it as empty, while the products of the next stage already run.
 //   No warp waits for the whole block. The registers go to the warps that hold sums (setmaxnreg).
-// Fixes: the barrier of the block in every phase, at which the tensor cores idled.
+// Fixes (tensor_wgmma): the barrier of the block in every phase, at which the tensor cores idled.
 // Limit: the tensor cores, and then the power: at width 8192 the clock drops from 1,980 to about 1,550 MHz.
 // Conditions: the width is a multiple of 256; 256 threads multiply, and one of 128 more fetches; compute capability 9.0
 //   only. T is the 16 bits of a bfloat16; sums are float. M and N come as tensor maps for the copy engine: boxes of 64

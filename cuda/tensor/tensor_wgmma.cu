@@ -2,7 +2,7 @@
 // Idea: one request moves a whole tile. One thread asks the copy engine (TMA) for a box of a matrix, by its
 //   coordinates; a barrier in shared memory counts the bytes that arrive. Then a warpgroup of four warps issues 64 x
 //   256 x 16 products as one instruction that reads both operands from shared memory and does not wait for the result.
-// Fixes: operands that pass through the warps' registers, and the instructions that move them.
+// Fixes (tensor_mma): operands that pass through the warps' registers, and the instructions that move them.
 // Limit: every phase ends with a barrier of the block, after which one thread asks for the next copy.
 // Conditions: the width is a multiple of 256; 256 threads a block; compute capability 9.0 only. T is the 16 bits of a
 //   bfloat16; sums are float. M and N come as tensor maps for the copy engine: boxes of 64 x 128 and 64 x 64.

@@ -1,6 +1,6 @@
 // transpose_padded: out[column][row] = in[row][column], by padded tiles of 32 x 32 numbers in shared memory.
 // Idea: one unused column makes a row of the tile 33 words long, so the numbers of a column lie in different banks.
-// Fixes: the bank conflicts. Lane l reads word 33 * l + c, which lies in bank (l + c) % 32: one pass.
+// Fixes (transpose_tiled): the bank conflicts. Lane l reads word 33 * l + c, which lies in bank (l + c) % 32: one pass.
 // Limit: each thread has only a few words in flight, and all wait at the barrier before the first is written.
 // Conditions: any n; the block size is a multiple of 32. Every warp takes each (BLOCK_SIZE / 32)-th row of the tile.
 // Lecture: none: after Ruetsch and Micikevicius, "Optimizing matrix transpose in CUDA", the padded tile.

@@ -1,7 +1,7 @@
 // transpose_tiled: out[column][row] = in[row][column], by tiles of 32 x 32 numbers in shared memory.
 // Idea: the block reads its tile row by row and writes it row by row. It reads columns only in shared memory, where
 //   they cost less.
-// Fixes: the strided writes. Each store to global memory fills whole sectors.
+// Fixes (transpose_naive): the strided writes. Each store to global memory fills whole sectors.
 // Limit: bank conflicts. A row of the tile is 32 words, so all numbers of a column lie in one bank: 32 passes.
 // Conditions: any n; the block size is a multiple of 32. Every warp takes each (BLOCK_SIZE / 32)-th row of the tile.
 // Lecture: none: after Ruetsch and Micikevicius, "Optimizing matrix transpose in CUDA", the coalesced transpose.

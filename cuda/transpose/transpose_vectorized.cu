@@ -2,9 +2,9 @@
 // Idea: a thread loads a square, 16 bytes from each of its rows (4 x 4 numbers of 4 bytes). Its registers, read the
 //   other way round, hold the transposed square, and go to shared memory as 16-byte pieces of columns. Piece p lies in
 //   row r of the tile at p XOR r / V: eight lanes use all 32 banks, and no padding is needed.
-// Fixes: one word per load and per store. All loads of a thread are in flight before the first is used, and rows are
-//   read and written 256 bytes at a time. Consecutive blocks write adjacent memory instead of reading it, which suits
-//   the memory better.
+// Fixes (transpose_padded): one word per load and per store. All loads of a thread are in flight before the first is
+//   used, and rows are read and written 256 bytes at a time. Consecutive blocks write adjacent memory instead of
+//   reading it, which suits the memory better.
 // Limit: memory bandwidth: every byte is read once and written once.
 // Conditions: any n; in and out start at a multiple of 16 bytes; at most 256 threads in a block, a power of two. If the
 //   rows do not start so (n is no multiple of 4, or 2 for 8-byte numbers), the numbers are moved one by one.

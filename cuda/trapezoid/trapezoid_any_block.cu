@@ -1,7 +1,7 @@
 // trapezoid_any_block: the sum in shared memory, also for block sizes that are not powers of two.
 // Idea: in each step of the tree a thread checks if there is a value at that distance. Near the end of a block of 100
 //   threads there may be none.
-// Fixes: the condition that the block size is a power of two.
+// Fixes (trapezoid_shared_host): the condition that the block size is a power of two.
 // Limit: partial warps. Threads are loaded by warps of 32: of 100 threads the fourth warp has 4, and its 28 other lanes
 //   are idle in every instruction.
 // Conditions: n >= 2 points; any block size. One sum per block is left to be combined.

@@ -1,7 +1,7 @@
 // trapezoid_blocked_global: each block reduces its own points in global memory; the host adds the block sums.
 // Idea: stay within one block, and let all its threads wait for each other before each step of the tree.
-// Fixes: the wrong answer. No thread reads the values of another block, and __syncthreads() makes sure that the values
-//   of its own block are written before they are read.
+// Fixes (trapezoid_global_race): the wrong answer. No thread reads the values of another block, and __syncthreads()
+//   makes sure that the values of its own block are written before they are read.
 // Limit: the function values lie in global memory, and every step of the tree reads and writes them there. The host
 //   copies all block sums and adds them one after the other.
 // Conditions: n >= 2 points; the block size is a power of two. One sum per block is left to be combined.

@@ -1,7 +1,7 @@
 // trapezoid_global_race: one thread per point, and one reduction across all blocks. The answer is wrong.
 // Idea: one thread evaluates one point. Then, in a second kernel, a tree in global memory: every second thread adds its
 //   neighbour's value, then every fourth thread the value two places on, and so on over the whole array.
-// Fixes: the loop over the points. All points are evaluated in parallel.
+// Fixes (trapezoid_scalar): the loop over the points. All points are evaluated in parallel.
 // Limit: no thread waits. Blocks run at different times, and so do warps within a block: a thread adds a value that its
 //   owner has not finished. f_val[0] is summed before f_val[8] holds the sum of its eight.
 // Conditions: n >= 2 points. It is in the catalogue to be seen failing: most runs give another value.

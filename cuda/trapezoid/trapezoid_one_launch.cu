@@ -3,7 +3,8 @@
 //   their sums in registers. The block sums reach the last block in 8-byte slots that hold 4 bytes of a sum and a flag:
 //   both arrive at once, so the last block only has to watch the slots. Sine and cosine of an angle are evaluated
 //   together, and h is a factor of the sum.
-// Fixes: short-lived blocks with one point per thread, a barrier in every step of the tree, and the second launch.
+// Fixes (trapezoid_sequential): short-lived blocks with one point per thread, a barrier in every step of the tree, and
+//   the second launch.
 // Limit: double-precision arithmetic at large n: sine and cosine. At small n, the launch.
 // Conditions: n >= 2 points; any grid that is resident at once (a larger one relies on the order in which blocks
 //   start); the block size is a multiple of 32. The slots start and end as zeros.

@@ -1,7 +1,8 @@
 // trapezoid_sequential: sequential addressing in both kernels.
 // Idea: count differently. The first half of the block adds the values of the second half, then the first quarter those
 //   of the second quarter, and so on.
-// Fixes: most divergent branches: whole warps finish after each step, and only the last five steps still diverge.
+// Fixes (trapezoid_shared_relaunch): most divergent branches: whole warps finish after each step, and only the last
+//   five steps still diverge.
 // Limit: one point per thread. Sine and cosine are evaluated once, and then most threads only wait; the second launch
 //   takes longer than its arithmetic.
 // Conditions: n >= 2 points; the block size is a power of two. reduce_sums is launched until one block is left.

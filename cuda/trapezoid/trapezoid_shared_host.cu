@@ -1,6 +1,6 @@
 // trapezoid_shared_host: each block reduces its points in shared memory; the host adds the block sums.
 // Idea: the function values of a block are needed by this block only, so they live in its shared memory.
-// Fixes: the traffic to global memory. Only one number per block is written there.
+// Fixes (trapezoid_blocked_global): the traffic to global memory. Only one number per block is written there.
 // Limit: the sum on the host. It waits for the GPU, copies all block sums and adds them one after the other.
 // Conditions: n >= 2 points; the block size is a power of two. One sum per block is left to be combined.
 // Lecture: Cooper 2014, "Shared Memory".

@@ -1,7 +1,7 @@
 // trapezoid_shared_relaunch: a second kernel reduces the block sums until one is left.
 // Idea: all blocks have finished when a kernel ends, so the end of a kernel is the barrier for the whole grid. The
 //   block sums are an array again, and a second kernel reduces it by the same tree.
-// Fixes: the sequential sum on the host.
+// Fixes (trapezoid_any_block): the sequential sum on the host.
 // Limit: divergent branches. The working threads are spread over all warps: in the first five steps, jumps 1 to 16,
 //   every warp works, with fewer and fewer active lanes.
 // Conditions: n >= 2 points; the block size is a power of two. reduce_sums is launched until one block is left.

@@ -1,6 +1,6 @@
 // branch_exchange: after an if/else, lanes read the numbers that lanes of the other branch wrote.
 // Idea: every lane stores a number in shared memory, and lane l reads the number of lane 31 - l.
-// Fixes: nothing; code from before Volta looks like this.
+// Fixes (branch_order_syncwarp): nothing; code from before Volta looks like this.
 // Limit: nothing makes a lane wait for the other branch. It is right while the compiler and the GPU happen to let the
 //   lanes converge before they read; since Volta that is luck.
 // Conditions: any n; the lanes below SPLIT take the first branch; the block size is a multiple of 32; integers.

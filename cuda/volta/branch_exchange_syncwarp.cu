@@ -1,6 +1,6 @@
 // branch_exchange_syncwarp: the lanes wait for each other before they read.
 // Idea: the same exchange, with __syncwarp after the if/else.
-// Fixes: the race: at __syncwarp the lanes converge, and their writes become visible to each other.
+// Fixes (branch_exchange): the race: at __syncwarp the lanes converge, and their writes become visible to each other.
 // Limit: a wait; it costs little beside the two branches, which run one after the other.
 // Conditions: any n; the lanes below SPLIT take the first branch; the block size is a multiple of 32; integers.
 // Lecture: Heidelberg 07, "Volta's (and after) SIMT model": "__syncwarp() to force reconvergence".

@@ -1,6 +1,7 @@
 // branch_order_syncwarp: the order of the lanes, with __syncwarp after the if/else.
 // Idea: the same tickets. __syncwarp lets all lanes of the warp wait for each other before Z.
-// Fixes: Z during a branch: every ticket of Z is larger than every ticket of A, B, X and Y, on every GPU.
+// Fixes (branch_order): Z during a branch: every ticket of Z is larger than every ticket of A, B, X and Y, on every
+//   GPU.
 // Limit: the order of the two branches is still open, and a wait costs time that independent lanes could use.
 // Conditions: any n; the lanes below SPLIT take the first branch. out has 3 tickets per thread: A or X, B or Y, Z.
 // Lecture: Heidelberg 07, "Volta's (and after) SIMT model": "__syncwarp() to force reconvergence".

@@ -1,7 +1,7 @@
 // lock_spin: a lock per warp; wait in a loop, then do the work.
 // Idea: the lock that one would write for a CPU. The lane that gets it leaves the loop and adds its number; the
 //   other lanes go on trying.
-// Fixes: a form that forces all locked work into the waiting loop.
+// Fixes (lock_inside): a form that forces all locked work into the waiting loop.
 // Limit: in lockstep this never ends: the holder waits behind the loop for the lanes that wait for its lock. It needs
 //   independent thread scheduling (Volta and after), which lets the holder proceed. No rule says which lane is next.
 // Conditions: any n; out and the locks, one per warp, are zero before. Volta or later.

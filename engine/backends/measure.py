@@ -30,7 +30,7 @@ from engine.records import (
     Timing,
     status_of,
 )
-from engine.records.words import number_text
+from engine.records.words import wrong_text
 
 # The longest run in seconds before its worker is replaced. A lecture waits no longer, and a GPU needs the rest to
 # compile, feed 2^30 elements and check them. The emulator gives up earlier, because it can name the line.
@@ -72,10 +72,9 @@ def failed(choice: Choice, error: Exception) -> Measurement:
 def verdict(checked: Check, findings: Sequence[Finding]) -> tuple[Status, str | None]:
     """Return the status of a run with this answer and these findings, and a sentence that says why it is not "ok"."""
     if not checked.ok:
-        result, expected = number_text(checked.result), number_text(checked.expected)
-        return "wrong", f"The answer is wrong: {result} instead of {expected}."
+        return "wrong", f"The answer is wrong: {wrong_text(checked)}."
     if findings:
-        return "hazard", f"The answer is right this time, but not by right: {findings[0].message}"
+        return "hazard", f"The answer is right by luck: {findings[0].message}"
     return "ok", None
 
 
@@ -96,7 +95,7 @@ def _record(made: Plan, run: Run, checked: Check, timing: Timing | None) -> Meas
         status,
         reason,
         grid_size=made.grid_size,
-        check=with_first_elements(run.output, checked),
+        check=with_elements(run.output, checked),
         timing=timing,
         rates=rates,
         counts=run.counts,
@@ -107,15 +106,19 @@ def _record(made: Plan, run: Run, checked: Check, timing: Timing | None) -> Meas
     )
 
 
-def with_first_elements(output: Array, checked: Check) -> Check:
-    """Return the check with the first SHOWN elements of an array answer; None for an element that is not finite."""
+def with_elements(output: Array, checked: Check) -> Check:
+    """Return the check with SHOWN elements of an array answer, from element `checked.begin` on; None for an element
+    that is not finite."""
     if output.size < 2:
         return checked
-    first = tuple(value if np.isfinite(value) else None for value in output.ravel()[:SHOWN].tolist())
+    if checked.count not in (None, output.size):  # it compared other elements than these
+        checked = replace(checked, begin=0, at=None)
+    begin, end = checked.begin, checked.begin + SHOWN
+    shown = tuple(value if np.isfinite(value) else None for value in output.ravel()[begin:end].tolist())
     return replace(
         checked,
-        answer=first,
+        answer=shown,
         count=int(output.size),
         first=None if checked.first is None else checked.first[:SHOWN],
-        off=tuple(place for place in checked.off if place < SHOWN),
+        off=tuple(place for place in checked.off if place < end),
     )

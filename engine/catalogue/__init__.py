@@ -29,7 +29,7 @@ from engine.catalogue.entries import Kernel, Ladder, Published, Rung, Topic
 from engine.records import Array, Choice, NotRunnable
 
 __all__ = ["KERNELS", "LADDERS", "TOPICS", "Kernel", "Ladder", "Published", "Rung", "Topic", "default_choice",
-           "emulated_n", "inputs_of", "kernel_named", "recipe_of", "topic_of"]  # fmt: skip
+           "emulated_n", "fault_before", "inputs_of", "kernel_named", "recipe_of", "topic_of"]  # fmt: skip
 
 _TOPICS = (
     reduction.TOPIC,
@@ -116,6 +116,14 @@ def kernel_named(name: str) -> Kernel:
 def topic_of(kernel: Kernel | str) -> Topic:
     """Return the topic a kernel belongs to."""
     return TOPICS[(kernel if isinstance(kernel, Kernel) else kernel_named(kernel)).topic]
+
+
+def fault_before(ladder: Ladder, position: int) -> str:
+    """Return what was wrong with the rung before, "" if nothing says it: the first rung, say, has none before it."""
+    rung, kernel = ladder.rungs[position], KERNELS[ladder.rungs[position].kernel]
+    if position and ladder.rungs[position - 1].kernel in kernel.predecessors:
+        return kernel.header["Fixes"]
+    return rung.fixes
 
 
 def emulated_n(ladder: Ladder, n: int, most: int | None = None) -> int:

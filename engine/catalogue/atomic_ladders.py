@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from engine.catalogue.entries import Ladder, Rung
-from engine.catalogue.published import CROVELLA
+from engine.catalogue.published import CROVELLA, HW5
+
+_OTHER = "nothing; it is another operation."
 
 _ATOMICS = Ladder(
     name="crovella-atomics",
     title="Crovella: atomics, and how to build one",
     lecture=CROVELLA,
     summary="From a transformation, where every thread has an output of its own, to indivisible steps on 4,096 "
-    "addresses. Sweep the number of addresses to see what waiting in line costs, and choose float64 to see the "
-    "lecture's atomicAdd for double beside the native one.",
+    "addresses. Sweep the number of addresses to see the cost of contention, and choose float64 to see the lecture's "
+    "atomicAdd for double beside the native one.",
     n=2**18,
     block_size=256,
     dtype="int32",
@@ -25,43 +27,48 @@ _ATOMICS = Ladder(
         "{times atomic_add_cas atomic_add n=16777216} as long as the atomic unit of the L2 cache.",
         "atomicExch hands back the old value, which must travel to the thread and be stored: it takes "
         "{times atomic_exch atomic_add n=16777216} as long as atomicAdd, whose result nobody reads.",
-        "What can be added up before needs no atomic: aggregated, the sums take "
+        "Numbers that a thread or block adds up first need no atomic: aggregated, the sums take "
         "{time atomic_add_aggregated n=16777216} at N = 2^24, where an atomic for every element takes "
-        "{time atomic_add n=16777216}. Where blocks have their addresses to themselves, there is none at all: "
+        "{time atomic_add n=16777216}. If blocks own their addresses, no atomic is left: "
         "{time add_without_atomics n=16777216}, and the same bits in every run.",
     ),
     rungs=(
-        Rung("transformation", "c[i] = a[i] + 10", "One thread per output point: nobody meets anybody.",
+        Rung("transformation", "c[i] = a[i] + 10", "One thread per output point: no two threads share an address.",
              "Transformation vs. reduction"),
-        Rung("atomic_add", "atomicAdd", "Every thread had an output of its own; where many add to one, read, modify "
-             "and write must be one step.", "Atomics to the rescue", promise="slower", shows="+atomics"),
-        Rung("atomic_sub", "atomicSub", "The same with the other sign.", "Other atomics", shows="=atomics"),
-        Rung("atomic_max", "atomicMax", "Adding is not all: choose the larger number.", "Other atomics",
-             shows="=atomics"),
-        Rung("atomic_min", "atomicMin", "Or the smaller one.", "Other atomics", promise="same", shows="=atomics"),
-        Rung("atomic_inc", "atomicInc", "A sum grows without end; here the step itself goes back to zero.",
-             "Other atomics", shows="=atomics"),
-        Rung("atomic_dec", "atomicDec", "It counted up and rolled over; now it counts down, and starts again at its "
-             "limit instead of falling below zero.", "Other atomics", shows="=atomics"),
-        Rung("atomic_and", "atomicAnd", "Numbers were counted; here bits are cleared, so that a first launch must set "
-             "them all.", "Other atomics", shows="+launches"),
-        Rung("atomic_or", "atomicOr", "Bits were cleared; here they are set, each once and for all.", "Other atomics",
-             shows="launches"),
+        Rung("atomic_add", "atomicAdd", "Every thread had an output of its own; if many threads add to one number, "
+             "read, modify and write must be one step.", "Atomics to the rescue", promise="slower", shows="+atomics",
+             fixes="nothing; but if many threads add to one number without an atomic, additions are lost."),
+        Rung("atomic_sub", "atomicSub", "The same with the other sign.", "Other atomics", shows="=atomics",
+             fixes=_OTHER),
+        Rung("atomic_max", "atomicMax", "Not only sums: keep the larger number.", "Other atomics",
+             shows="=atomics", fixes=_OTHER),
+        Rung("atomic_min", "atomicMin", "Or keep the smaller one.", "Other atomics", promise="same", shows="=atomics",
+             fixes=_OTHER),
+        Rung("atomic_inc", "atomicInc", "A sum grows without end; this count rolls over to zero by itself.",
+             "Other atomics", shows="=atomics", fixes=_OTHER),
+        Rung("atomic_dec", "atomicDec", "The count rose and rolled over; now it falls, and starts again at its limit "
+             "instead of going below zero.", "Other atomics", shows="=atomics", fixes=_OTHER),
+        Rung("atomic_and", "atomicAnd", "Numbers were counted; here bits are cleared, so a first launch must set them "
+             "all.", "Other atomics", shows="+launches", fixes=_OTHER),
+        Rung("atomic_or", "atomicOr", "Bits were cleared; here they are set, and stay set.", "Other atomics",
+             shows="launches", fixes=_OTHER),
         Rung("atomic_xor", "atomicXor", "A bit that was set stayed set; here the second number flips it back.",
-             "Other atomics", shows="=atomics"),
-        Rung("atomic_exch", "atomicExch", "The result was all that counted; here each thread keeps what it took "
+             "Other atomics", shows="=atomics", fixes=_OTHER),
+        Rung("atomic_exch", "atomicExch", "Only the result counted; here each thread keeps the number that it took "
              "out.",
-             "Other atomics", shows="+global_store_requests"),
+             "Other atomics", shows="+global_store_requests", fixes=_OTHER),
         Rung("atomic_cas", "atomicCAS", "Every thread wrote; now a thread writes only if it is the first.",
-             "Other atomics", shows="=atomics"),
-        Rung("atomic_add_cas", "add by CAS", "One swap decided who came first; in a loop, compare-and-swap builds the "
-             "atomics that are missing, for many tries.", "atomicAdd implementation", promise="slower",
-             shows="+atomics"),
-        Rung("atomic_add_aggregated", "aggregated", "After the lecture: every element cost an atomic, and most tried "
-             "in vain; now threads add up what belongs to one address, then blocks do, and what is left is one atomic "
-             "for each block and address.", promise="faster", shows="atomics"),
-        Rung("add_without_atomics", "apart", "Blocks met at every address, whose sum had to be zero before; now a "
-             "block has its addresses to itself, and writes each sum once.", promise="faster", shows="atomics"),
+             "Other atomics", shows="=atomics", fixes=_OTHER),
+        Rung("atomic_add_cas", "add by CAS", "One swap decided which thread came first; a loop around compare-and-swap "
+             "builds the atomics that are missing, at the price of many tries.", "atomicAdd implementation",
+             promise="slower",
+             shows="+atomics",
+             fixes="nothing; it shows how to build an atomic that the GPU lacks."),
+        Rung("atomic_add_aggregated", "aggregated", "After the lecture: every element cost an atomic, and most tries "
+             "failed; now threads add up the numbers of one address, then blocks do, and one atomic is left for each "
+             "block and address.", promise="faster", shows="atomics"),
+        Rung("add_without_atomics", "apart", "Blocks met at every address, whose sum had to start from zero; now a "
+             "block owns its addresses, and writes each sum once.", promise="faster", shows="atomics"),
     ),
 )  # fmt: skip
 
@@ -69,7 +76,8 @@ _ORDER = Ladder(
     name="crovella-order",
     title="Crovella: places in an order and in a buffer",
     lecture=CROVELLA,
-    summary="The old value that an atomic returns belongs to one thread alone. What that is good for.",
+    summary="The old value that an atomic returns belongs to one thread alone, so it can be a place in an order or in "
+    "a buffer.",
     n=2**22,
     emulator_n=2**18,
     block_size=256,
@@ -80,26 +88,27 @@ _ORDER = Ladder(
         "The lecture prints no times. Aggregating by hand gains nothing here ({time filter_atomic n=16777216} and "
         "{time filter_aggregated n=16777216} at N = 2^24): the compiler sees that all lanes add one to one address, "
         "and lets one lane draw for its warp by itself.",
-        "All warps then still meet at one counter. Blocks that look back have no such place, and take "
-        "{time filter_lookback n=16777216}; where one warp of a block looks back while the others load the next tile, "
-        "they take {time filter_specialized n=16777216}.",
+        "All warps still meet at one counter. With look-back there is no shared counter: "
+        "{time filter_lookback n=16777216}; if one warp of a block looks back while the others load the next tile, it "
+        "takes {time filter_specialized n=16777216}.",
     ),
     rungs=(
         Rung("order_place", "place", "An atomic that counts gives every thread a number of its own.",
              "Determine my place in an order", shows="+atomic_max_contention"),
-        Rung("reserve_buffer", "buffer", "One place each was enough; now every thread takes as many as it needs.",
-             "Reserve space in a buffer", shows="+global_store_requests"),
-        Rung("filter_atomic", "filter", "All threads took space; now only those whose number is kept.",
+        Rung("reserve_buffer", "buffer", "Every thread took one place; now every thread takes as many as it needs.",
+             "Reserve space in a buffer", shows="+global_store_requests",
+             fixes="exactly one place for each thread, however many it needs."),
+        Rung("filter_atomic", "filter", "All threads took space; now only those threads do whose number is kept.",
              "Warp shuffle tips and tricks", shows="global_store_requests"),
-        Rung("filter_aggregated", "aggregated", "In the source every kept number cost an atomic; now one lane asks "
-             "for its warp, as the compiler had already arranged.", "Warp shuffle tips and tricks", promise="same",
+        Rung("filter_aggregated", "aggregated", "In the source every kept number cost an atomic; now one lane reserves "
+             "for its warp; the compiler already did this.", "Warp shuffle tips and tricks", promise="same",
              shows="atomic_max_contention"),
         Rung("filter_lookback", "look-back", "After the lecture: all warps met at one counter, in any order; now a "
-             "block asks the blocks below it how many they kept, and the order stays.", promise="faster",
+             "block asks the blocks below it how many numbers they kept, and the order stays.", promise="faster",
              shows="atomics"),
         Rung("filter_specialized", "a warp looks back", "A block that waited for others loaded nothing; now blocks "
-             "stay, one warp looks back, and the others meanwhile load and count the next tile. That pays for long "
-             "arrays.", shows="+barriers"),
+             "stay resident, one warp looks back, and the others meanwhile load and count the next tile. That pays for "
+             "long arrays.", shows="+barriers"),
     ),
 )  # fmt: skip
 
@@ -119,29 +128,30 @@ _WARPS = Ladder(
         "one.",
         "The prefix sum of everything reads and writes the array a second time: "
         "{times grid_prefix_sum block_prefix_sum n=16777216} as long as that of every block. The blocks that look back "
-        "read and write it once, and take {times prefix_sum_lookback block_prefix_sum n=16777216} as long; where one "
-        "warp of a block looks back while the others load the next tile, it is "
+        "read and write it once, and take {times prefix_sum_lookback block_prefix_sum n=16777216} as long; if one warp "
+        "of a block looks back while the others load the next tile, it is "
         "{times prefix_sum_specialized block_prefix_sum n=16777216} as long.",
     ),
     rungs=(
-        Rung("warp_broadcast", "broadcast", "One lane's register for all lanes, in one instruction.",
+        Rung("warp_broadcast", "broadcast", "One instruction hands one lane's register to all lanes.",
              "Warp shuffle tips and tricks", shows="+shuffles"),
-        Rung("warp_movements", "patterns", "All lanes took from one lane; here each takes from another one, in the "
-             "four patterns of the shuffles.", "Introducing warp shuffle", shows="+shuffles"),
+        Rung("warp_movements", "patterns", "All lanes took from one lane; here each lane takes from another lane, in "
+             "the four patterns of the shuffles.", "Introducing warp shuffle", shows="+shuffles"),
         Rung("warp_prefix_sum", "warp", "One step moved a number by a fixed distance; now each lane takes from a "
-             "lane below it, five times.", "Warp shuffle tips and tricks", shows="+shuffles"),
-        Rung("block_prefix_sum", "block", "The sums stopped at the warp's border; the sums of the warps are scanned "
-             "the same way.",
+             "lane below it, five times.", "Warp shuffle tips and tricks", shows="+shuffles",
+             fixes="one exchange, after which a lane knows one other number."),
+        Rung("block_prefix_sum", "block", "The sums stopped at the warp's border; now the sums of the warps are "
+             "scanned in the same way.",
              "Warp shuffle tips and tricks", shows="+barriers"),
-        Rung("grid_prefix_sum", "grid", "The sums stopped at the block's border; launching again scans the sums of the "
+        Rung("grid_prefix_sum", "grid", "The sums stopped at the block's border; further launches scan the sums of the "
              "blocks.",
              "Solution: Kernel Decomposition", shows="+launches"),
         Rung("prefix_sum_lookback", "look-back", "After the lecture: the sums went to memory and back once for each "
-             "launch; now one launch reads and writes every number once, as blocks ask the blocks below them.",
+             "launch; now one launch reads and writes every number once, because blocks ask the blocks below them.",
              promise="faster", shows="launches"),
         Rung("prefix_sum_specialized", "a warp looks back", "A block that waited for others loaded nothing; now blocks "
-             "stay, one warp looks back, and the others meanwhile load and add up the next tile. That pays for long "
-             "arrays; at this N nobody waits long.", shows="+shared_load_requests"),
+             "stay resident, one warp looks back, and the others meanwhile load and add up the next tile. That pays "
+             "for long arrays; at this N no block waits long.", shows="+shared_load_requests"),
     ),
 )  # fmt: skip
 
@@ -149,29 +159,31 @@ _HOMEWORK = Ladder(
     name="crovella-max",
     title="Crovella's homework: max reduction",
     lecture=CROVELLA,
-    summary="The document has only the word Homework; this exercise comes from elsewhere. The reductions of the "
-    "lecture, with the larger of two numbers in place of their sum.",
+    summary=f"{HW5}: max reduction. The reductions of the lecture, with the larger of two numbers in place of their "
+    "sum.",
     n=2**20,
     block_size=256,
     dtype="int32",
     counter="barriers",
     today=(
-        "The lecture prints no times. At this N all are bound by launching. #9 has two launches like the rungs before, "
-        "but its other one is a single thread that copies a first number; that makes it "
+        "The lecture prints no times. At this N launches take most of the time of all rungs. #9 has two launches like "
+        "the rungs before, but its other one is a single thread that copies a first number; that makes it "
         "{times max_shuffle max_shuffle_atomic} as fast.",
         "At N = 2^24 the lecture's three take {time max_shared n=16777216}, {time max_shuffle n=16777216} and "
-        "{time max_shuffle_atomic n=16777216}, as reading is what counts; the last rung, which has more bytes on their "
-        "way, takes {time max_vectorized n=16777216}.",
+        "{time max_shuffle_atomic n=16777216}, as reading takes the time; the last rung, which has more bytes in "
+        "flight, takes {time max_vectorized n=16777216}.",
     ),
     rungs=(
-        Rung("max_shared", "#8", "Grid stride, a tree in shared memory, then one block for the rest.", "Homework",
+        Rung("max_shared", "#8", "A grid-stride loop, a tree in shared memory, then one block for the "
+             "blocks' numbers.", "Homework",
              shows="shuffles"),
-        Rung("max_shuffle", "shuffle", "The tree waited at a barrier in every step; the lanes hand over registers.",
+        Rung("max_shuffle", "shuffle", "The tree waited at a barrier in every step; now the lanes hand over registers.",
              "Homework", promise="faster", shows="barriers"),
-        Rung("max_shuffle_atomic", "#9", "A launch was needed for the blocks' numbers; now every block brings its "
-             "number in with one atomicMax.", "Homework", promise="faster", shows="+atomics"),
-        Rung("max_vectorized", "vectors", "After the lecture: each thread had one word on its way, and every block "
-             "needed an atomic; now four times 16 bytes are, and the blocks hand their numbers to the last one.",
+        Rung("max_shuffle_atomic", "#9", "The blocks' numbers needed a launch of their own; now every block adds its "
+             "number with one atomicMax.", "Homework", promise="faster", shows="+atomics"),
+        Rung("max_vectorized", "vectors", "After the lecture: each thread had one word in flight, and every block "
+             "needed an atomic; now a thread has four times 16 bytes in flight, and the blocks hand their numbers to "
+             "the last block.",
              promise="faster", shows="atomics"),
     ),
 )  # fmt: skip

@@ -23,10 +23,10 @@ from engine.catalogue.plans import (
     check_grid,
     elements,
     filling_lanes,
-    knob,
     launch_of,
     plan_with,
     slots,
+    value_of_parameter,
 )
 from engine.records import Array, Buffer, Check, Choice, Launch, Plan, Scalar, Settled, Step, Zero, dtype_of
 
@@ -131,7 +131,7 @@ def _maximum_plan(kernel: Kernel, choice: Settled, gpu: GpuModel) -> Plan:
 def _aggregated_plan(kernel: Kernel, choice: Settled, gpu: GpuModel) -> Plan:
     """A launch whose threads add up what belongs to one address: a round of the grid is a multiple of the addresses,
     unless one round is all there is."""
-    n, block_size, addresses = choice.n, choice.block_size, knob(kernel, choice)
+    n, block_size, addresses = choice.n, choice.block_size, value_of_parameter(kernel, choice)
     tile = block_size * LOADED_BYTES // dtype_of(choice.dtype).itemsize
     tiles, blocks_together = ceil(n / tile), max(1, addresses // tile)
     blocks = max(1, gpu.filling_blocks(block_size) // 2 // blocks_together) * blocks_together
@@ -150,7 +150,7 @@ def _aggregated_plan(kernel: Kernel, choice: Settled, gpu: GpuModel) -> Plan:
 def _apart_plan(kernel: Kernel, choice: Settled, gpu: GpuModel) -> Plan:
     """One launch whose blocks have pieces of the addresses, as columns of a matrix, to themselves; where these do not
     fill the GPU, blocks share them by strips of rows."""
-    n, threads, addresses = choice.n, choice.block_size, knob(kernel, choice)
+    n, threads, addresses = choice.n, choice.block_size, value_of_parameter(kernel, choice)
     each = LOADED_BYTES // dtype_of(choice.dtype).itemsize
     vectors = max(addresses // each, PIECE_LANES[-1])
     rows, strips = ceil(n / (vectors * each)), 1
@@ -308,7 +308,7 @@ def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
 
 def _sums(kernel: Kernel, choice: Settled) -> Plan:
     """ADDRESSES results, zero or all bits before; every thread adds to one of them."""
-    n, addresses = choice.n, knob(kernel, choice)
+    n, addresses = choice.n, value_of_parameter(kernel, choice)
     if kernel.name == "atomic_add_cas":
         atomic_checks.check_tries(choice, addresses)
     start: Step = Zero("out")
@@ -328,7 +328,7 @@ def _sums(kernel: Kernel, choice: Settled) -> Plan:
 
 def _places(kernel: Kernel, choice: Settled) -> Plan:
     """n answers, then ADDRESSES places that are zero before."""
-    n, count = choice.n, choice.n + knob(kernel, choice)
+    n, count = choice.n, choice.n + value_of_parameter(kernel, choice)
     args = ("in", "out", elements(choice)) if kernel.name == "atomic_exch" else ("out", elements(choice))
     inputs = (Buffer("in", choice.dtype, n, "input"),) if "in" in args else ()
     return plan_with(
@@ -372,14 +372,21 @@ def input_recipe(choice: Choice) -> dict[str, tuple[Array, int]]:
     """{"in": (period, n)}; nothing for the kernels that hand out numbers without reading any."""
     if choice.kernel in ("order_place", "atomic_cas"):
         return {}
-    return {"in": (data.period(choice.dtype, SEED), choice.n)}
+    return {"in": (_numbers(choice), choice.n)}
+
+
+def _numbers(choice: Choice) -> Array:
+    """Return the period of the data; of a maximum all numbers are negative, so a start from 0 is a wrong answer."""
+    if _NAMED[choice.kernel].operation == "maximum":
+        return data.for_search(data.negative(choice.dtype, SEED), choice.n, choice.schedule, 1)
+    return data.period(choice.dtype, SEED)
 
 
 def check(plan: Plan, output: Array) -> Check:
     """Check the answer by the rule of its kernel; see engine.catalogue.atomic_checks."""
     choice = plan.choice
-    numbers = data.repeated(data.period(choice.dtype, SEED), choice.n)
-    value = knob(_NAMED[choice.kernel], choice)
+    numbers = data.repeated(_numbers(choice), choice.n)
+    value = value_of_parameter(_NAMED[choice.kernel], choice)
     match choice.kernel:
         case "transformation":
             return checks.equal(output, numbers + numbers.dtype.type(10), "Checked: every element.")
@@ -439,6 +446,6 @@ TOPIC = Topic(
     plan=plan,
     input_recipe=input_recipe,
     check=check,
-    data_note=data.NOTE,
+    data_note=f"{data.NOTE} Those of a maximum are all negative.",
     shows={"atomic_sub": "atomics", "warp_broadcast": "atomics"},
 )

@@ -11,17 +11,21 @@ from engine.catalogue.plans import wrapped
 from engine.records import Array, Check
 
 FIRST = 32  # elements of a reference that a check hands on
+BEFORE = 4  # of them stand before the first wrong one
 
 
-def equal(found: Array, expected: Array, note: str) -> Check:
-    """Check that every element is equal, bit for bit of its value; shown is the one that misses by most."""
+def equal(found: Array, expected: Array, note: str, columns: int = 0) -> Check:
+    """Check that every element is equal, bit for bit of its value; `columns`: of a matrix."""
     if np.array_equal(found, expected):  # as nearly always: the first tell as much as all, which may be very many
         found, expected = found[:FIRST], expected[:FIRST]
-    return within(found, expected, np.zeros(1), note)
+    return within(found, expected, np.zeros(1), note, columns)
 
 
-def within(found: Array, expected: Array, bound: Array, note: str) -> Check:
-    """Every element within its bound (broadcastable); shown is the one that misses by most, measured by its bound."""
+def within(found: Array, expected: Array, bound: Array, note: str, columns: int = 0) -> Check:
+    """Check that every element is within its bound (broadcastable); `columns`: of a matrix.
+
+    Shown is the first wrong element; of a right array the one with the largest error, measured by its bound.
+    """
     whole = np.issubdtype(found.dtype, np.integer)
     kind = np.int64 if whole else np.float64
     got, wanted = found.astype(kind), expected.astype(kind)
@@ -29,17 +33,34 @@ def within(found: Array, expected: Array, bound: Array, note: str) -> Check:
     bounds = np.broadcast_to(bound, error.shape)
     with np.errstate(over="ignore"):  # where nothing may miss, any miss is infinitely too large
         misses = np.where(np.isfinite(error), error / np.maximum(bounds, np.finfo(np.float64).tiny), np.inf)
-    at = int(np.argmax(misses))
+    off = np.flatnonzero(misses > 1)
+    at = int(off[0]) if off.size else int(np.argmax(misses))
     number = int if whole else float
-    return Check(
-        ok=bool(misses[at] <= 1),
+    shown = Check(
+        ok=not off.size,
         result=number(got[at]),
         expected=number(wanted[at]),
         error=float(error[at]),
         error_bound=float(bounds[at]),
-        note=f"{note} Shown: element {at:,}, which is farthest off.",
-        first=tuple(wanted.ravel()[:FIRST].tolist()),
-        off=tuple(np.flatnonzero(misses.ravel()[:FIRST] > 1).tolist()),
+        note=f"{note} Shown: element {at:,}, {'the first wrong one' if off.size else 'which is farthest off'}.",
+    )
+    return around(shown, wanted, off, columns)
+
+
+def around(shown: Check, wanted: Array, off: Array, columns: int = 0) -> Check:
+    """Return the check with the elements of the reference around the first wrong one. `off`: the indices of the wrong
+    ones, in order."""
+    begin = max(0, min(int(off[0]) - BEFORE, wanted.size - FIRST)) if off.size and off[0] >= FIRST // 4 else 0
+    near = off[: 2 * FIRST]
+    return replace(
+        shown,
+        first=tuple(wanted.ravel()[begin : begin + FIRST].tolist()),
+        off=tuple(near[near < begin + FIRST].tolist()),
+        begin=begin,
+        count=int(wanted.size) if wanted.size > 1 else None,
+        wrong=int(off.size),
+        at=int(off[0]) if off.size and wanted.size > 1 else None,
+        columns=columns,
     )
 
 
@@ -51,11 +72,14 @@ def sums(found: Array, numbers: Array, squares: Array, exact: Array, additions: 
     return rounded(found, exact, squares, additions, data.unit_roundoff(numbers.dtype.name), note)
 
 
-def rounded(found: Array, exact: Array, squares: Array, additions: int, unit: float, note: str) -> Check:
+def rounded(
+    found: Array, exact: Array, squares: Array, additions: int, unit: float, note: str, columns: int = 0
+) -> Check:
     """Floats within ten standard deviations of a chain of `additions` roundings of `unit` each, over numbers whose
     squares add up to `squares`."""
     bound = 10 * unit * np.sqrt(additions) * (np.sqrt(squares) + np.abs(exact))
-    return within(found, exact, bound, f"{note} Bound: 10 standard deviations of {additions:,} roundings in a row.")
+    note = f"{note} Bound: 10 standard deviations of {additions:,} roundings in a row."
+    return within(found, exact, bound, note, columns)
 
 
 def same_numbers(found: Array, expected: Array, note: str) -> Check:
@@ -65,7 +89,7 @@ def same_numbers(found: Array, expected: Array, note: str) -> Check:
 
 def in_any_order(checked: Check) -> Check:
     """Return the check of sorted elements: which of them comes first says nothing about the answer as it stands."""
-    return replace(checked, first=None, off=())
+    return replace(checked, first=None, off=(), begin=0, at=None)
 
 
 def rule(broken: int, count: int, note: str) -> Check:

@@ -15,6 +15,7 @@ from engine.records import Array, dtype_of
 
 PERIOD = 1_048_573
 ULP_UNIT = 2.0**-31
+MOST_TURNED = 2**17  # numbers
 NOTE = "Random numbers, never zero: int32 from -99 to 99, floats between -1 and 1."  # what `period` gives
 
 
@@ -29,6 +30,27 @@ def period(dtype: str, seed: int) -> Array:
         numbers = (signs * bits * ULP_UNIT).astype(dtype_of(dtype))
     numbers.flags.writeable = False
     return numbers
+
+
+@lru_cache(maxsize=4)
+def negative(dtype: str, seed: int) -> Array:
+    """Return the period with every number negative."""
+    numbers: Array = -np.abs(period(dtype, seed))
+    numbers.flags.writeable = False
+    return numbers
+
+
+def for_search(numbers: Array, count: int, schedule: str | None, sign: int) -> Array:
+    """Return a period for a search of the largest (`sign` 1) or the smallest (-1) of `count` numbers.
+
+    If few numbers are searched in another order than lockstep, that number stands early ("independent") or last
+    ("waves"), so a kernel is wrong that leaves out its place. Recordings have no schedule.
+    """
+    if count > MOST_TURNED or schedule in (None, "lockstep"):
+        return numbers
+    place = count // 7 if str(schedule).startswith("independent") else count - 1  # not the first: many begin with it
+    start = int(np.argmax(sign * numbers[place : PERIOD - count + place]))
+    return numbers[start : start + count]
 
 
 def repeated(numbers: Array, count: int) -> Array:

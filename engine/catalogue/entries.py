@@ -93,8 +93,8 @@ class Kernel:
     "deadlock" (never ends while warps run in lockstep; right where lanes are scheduled independently, since Volta),
     "rounds" (right up to some n, beyond which rounding makes it wrong).
     `refuses`: element type, or block size as text -> why it cannot run with it.
-    `capability`: the compute capability that its instructions need, as in Source. `emulated`: whether the emulator has
-    those instructions.
+    `capability`: the compute capability that its instructions need, as in Source. `emulated`: whether the emulator
+    runs it in reasonable time.
     `work`: what it computes, where the kernels of its topic do not all compute the same. `processor`: what runs it.
     `operation`: what libraries call that, one of engine.catalogue.libraries.PEERS, where it is not its topic's.
     `law`: the name of the law of engine.lectures.laws that its parameter follows. `packed`: its threads reserve places,
@@ -140,7 +140,7 @@ class Kernel:
         mine, theirs = (self.topic, self.work, self.processor), (other.topic, other.work, other.processor)
         return mine == theirs
 
-    def knob(self, asked: int | None) -> int | None:
+    def value_of_parameter(self, asked: int | None) -> int | None:
         """Return the value of the kernel's own parameter: as asked for, else its default; None if there is neither."""
         return self.parameter.default if asked is None and self.parameter else asked
 
@@ -184,10 +184,16 @@ class Kernel:
         parts: dict[str, str] = {}
         label = "Summary"
         for line in lines:
-            found = re.match(rf"({'|'.join(HEADER_LABELS)}):\s*(.*)", line)
+            found = re.match(rf"({'|'.join(HEADER_LABELS)})(?: \([\w, ]+\))?:\s*(.*)", line)
             label, words = (found[1], found[2]) if found else (label, line)
             parts[label] = f"{parts[label]} {words}".strip() if label in parts else words
         return parts
+
+    @cached_property
+    def predecessors(self) -> tuple[str, ...]:
+        """Return the kernels whose fault the header states: "// Fixes (reduce_strided): the bank conflicts."."""
+        found = re.search(r"^// Fixes \(([\w, ]+)\):", self.text, re.MULTILINE)
+        return tuple(found[1].split(", ")) if found else ()
 
 
 @dataclass(frozen=True)
@@ -217,6 +223,7 @@ class Rung:
     higher rate, as it does more. Empty: the rung is about something else.
     `stand_in`: another kernel of the ladder, which is timed beside them, where the slide's own code is wrong today.
     `picture`, `counter`: what the plot shows on arriving here, where that is another one than the ladder's.
+    `fixes`: what was wrong with the rung before, if the kernel's header was written for another predecessor.
     """
 
     kernel: str
@@ -230,6 +237,7 @@ class Rung:
     picture: str = ""
     counter: str = ""
     shows: str = ""
+    fixes: str = ""
 
     @property
     def timed(self) -> str:

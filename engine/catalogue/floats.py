@@ -15,7 +15,7 @@ import numpy as np
 from engine.catalogue import data, reduction
 from engine.catalogue.entries import Kernel, Ladder, Parameter, Rung, Topic
 from engine.catalogue.gpu_models import GPU, GpuModel
-from engine.catalogue.plans import given_source, knob
+from engine.catalogue.plans import given_source, value_of_parameter
 from engine.records import Array, Buffer, Check, Choice, HostRun, Launch, Plan, Scalar, Settled, Step, dtype_of
 
 _FLOATS = Ladder(
@@ -29,22 +29,24 @@ _FLOATS = Ladder(
     dtype="float32",
     picture="answers",
     today=(
-        "Nothing has changed here since the lecture: a float32 has 24 binary digits on every GPU, so that a sum of "
-        "ones that grows one by one stops at 2^24, however fast the memory is.",
-        "The order that is right is also the fast one: at N = 2^24, where both still count every one, the tree takes "
+        "Nothing has changed here since the lecture: a float32 has 24 binary digits on every GPU, so a sum that grows "
+        "by ones stops at 2^24, however fast the memory is.",
+        "The right order is also the fast one: at N = 2^24, where both still count every one, the tree takes "
         "{time floats_tree n=16777216}, one atomic per number {time floats_atomic n=16777216}.",
     ),
     rungs=(
-        Rung("floats_serial", "serial", "The loop anybody would write. It stops counting at 2^24 = 16,777,216.",
+        Rung("floats_serial", "serial", "The obvious loop. It stops counting at 2^24 = 16,777,216.",
              "Further study: Floating point"),
-        Rung("floats_atomic", "atomic", "One thread added; now all do, but still one after the other: the same "
-             "chain, in an order that nobody fixed.", "Atomics to the rescue"),
+        Rung("floats_atomic", "atomic", "One thread added; now all threads do, but still one after the other: the same "
+             "chain, in no fixed order.", "Atomics to the rescue"),
         Rung("floats_tree", "tree", "Ones met a sum that was too large for them; in a tree equal sums meet.",
              "Parallel Reduction", shows="atomics"),
-        Rung("floats_kahan", "compensated", "Another order saved the ones; the serial order does as well, if what "
-             "a rounding drops is carried along.", "Further study: Floating point"),
-        Rung("floats_double", "double", "Four additions for each number; a sum with more digits needs one, and "
-             "the numbers in memory stay small.", "Further study: Floating point"),
+        Rung("floats_kahan", "compensated", "Another order saved the ones; the serial order counts them too, if each "
+             "addition carries along what the last rounding dropped.", "Further study: Floating point",
+             fixes="nothing for these ones, which the tree counts exactly; it keeps the serial order."),
+        Rung("floats_double", "double", "Each number took four additions; a sum with more digits needs one, and the "
+             "numbers in memory stay small.", "Further study: Floating point",
+             fixes="four additions for each number, each of which waits for the one before."),
     ),
 )  # fmt: skip
 
@@ -119,7 +121,7 @@ def _kahan(numbers: Array, out: Array, n: int) -> None:
 
 def all_ones(choice: Choice) -> bool:
     """Return whether the numbers of a choice are ones; else they are the random ones of the reductions."""
-    return knob(KERNELS[0], choice) == 1
+    return value_of_parameter(KERNELS[0], choice) == 1
 
 
 @lru_cache(maxsize=4)

@@ -18,19 +18,19 @@ def kernel_table() -> str:
     lines = ["| ladder | rungs | lecture |", "|---|---|---|"]
     lines += [f"| {ladder.title} | {len(ladder.rungs)} | {ladder.lecture} |" for ladder in LADDERS.values()]
     for topic in TOPICS.values():
-        knobs = any(kernel.parameter for kernel in topic.kernels)
+        has = any(kernel.parameter for kernel in topic.kernels)
         lines += [
             "",
-            f"| {topic.title.lower()} kernel | what it is | blocks combine by |{' its parameter |' if knobs else ''}",
+            f"| {topic.title.lower()} kernel | what it is | blocks combine by |{' its parameter |' if has else ''}",
         ]
-        lines += ["|---|---|---|---|" if knobs else "|---|---|---|"]
+        lines += ["|---|---|---|---|" if has else "|---|---|---|"]
         lines += [
-            f"| `{k.name}` | {k.title} | {', '.join(k.combines)} |{_knob(k) if knobs else ''}" for k in topic.kernels
+            f"| `{k.name}` | {k.title} | {', '.join(k.combines)} |{_macro(k) if has else ''}" for k in topic.kernels
         ]
     return "\n".join(lines)
 
 
-def _knob(kernel: Kernel) -> str:
+def _macro(kernel: Kernel) -> str:
     """Return the cell of a kernel's own parameter: its label, the values from the least to the most, and its own."""
     own = kernel.parameter
     if own is None:

@@ -13,7 +13,7 @@ from math import ceil, gcd, sqrt
 from engine.catalogue import data, products
 from engine.catalogue.entries import Kernel, Ladder, Parameter, Rung, Tile, Topic
 from engine.catalogue.gpu_models import GPU, GpuModel
-from engine.catalogue.plans import given_source, knob
+from engine.catalogue.plans import given_source, value_of_parameter
 from engine.catalogue.products import FETCHING, RING_DEPTH, WIDE, check_width, shared_bytes
 from engine.catalogue.published import CS121
 from engine.records import Array, Buffer, Check, Choice, Launch, Plan, Scalar, Settled, TensorMap, Zero
@@ -42,7 +42,7 @@ def _plan_split(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
     n = choice.n
     rows, columns = WIDE
     check_width(n, f"this kernel's pieces of P are {rows} x {columns}")
-    source = given_source(kernel, choice, ("PRODUCTS", knob(kernel, choice)))
+    source = given_source(kernel, choice, ("PRODUCTS", value_of_parameter(kernel, choice)))
     blocks = min(gpu.multiprocessors, n // rows * (n // columns))
     splits = tuple(
         Launch("split", source, (n * n // 2 // SPLITTING, 1, 1), (SPLITTING, 1, 1), (name, f"parts_{name}"))
@@ -68,7 +68,8 @@ def _plan_split(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
         result="P",
         result_count=n * n,
         # Splitting reads 4 bytes and writes 6 for each number of both matrices.
-        bytes_moved=2 * n * n * (4 + 2 * PARTS) + 2 * knob(kernel, choice) * n * n * (n // rows + n // columns),
+        bytes_moved=2 * n * n * (4 + 2 * PARTS)
+        + 2 * value_of_parameter(kernel, choice) * n * n * (n // rows + n // columns),
         flops=2 * n**3,
         additions=n,
         grid_size=blocks,
@@ -77,7 +78,7 @@ def _plan_split(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
 
 def _missing(kernel: Kernel, choice: Choice) -> float:
     """What the products that are left out add to each rounding of the sum, as a unit roundoff."""
-    return MISSING[knob(kernel, choice)] / sqrt(choice.n)
+    return MISSING[value_of_parameter(kernel, choice)] / sqrt(choice.n)
 
 
 _TILING = Ladder(
@@ -104,10 +105,10 @@ _TILING = Ladder(
     rungs=(
         Rung("matmul_uncoalesced", "uncoalesced", "One thread per element of P; x chooses the row.",
              "Coalescing example"),
-        Rung("matmul_naive", "naive", "A warp touched up to 32 pieces of memory at once; when x chooses the "
-             "column its accesses coalesce.", "Exploiting data reuse", promise="faster", shows="sectors_per_request"),
-        Rung("matmul_tiled", "tiled", "Every element was fetched from global memory by width threads; now a "
-             "block fetches a tile once and shares it.", "Tiled matrix multiplication", promise="faster",
+        Rung("matmul_naive", "naive", "A warp touched up to 32 pieces of memory at once; if x chooses the column, its "
+             "accesses coalesce.", "Exploiting data reuse", promise="faster", shows="sectors_per_request"),
+        Rung("matmul_tiled", "tiled", "Every element was fetched from global memory by width threads; now a block "
+             "fetches a tile once and shares it.", "Tiled matrix multiplication", promise="faster",
              shows="global_load_sectors"),
     ),
 )  # fmt: skip
@@ -124,22 +125,23 @@ _BEYOND_TILING = Ladder(
     dtype="float32",
     counter="wavefronts",
     today=(
-        "No lecture measured these rungs. By registers the kernel gains {times matmul_tiled matmul_register_2d} over "
-        "tiles: 64 products for 16 words of shared memory.",
+        "No lecture measured these rungs. Registers gain {times matmul_tiled matmul_register_2d} over tiles: 64 "
+        "products for 16 words of shared memory.",
         "The next three steps bring {times matmul_register_2d matmul_vectorized}, "
         "{times matmul_vectorized matmul_warp_tile} and {times matmul_warp_tile matmul_async_copy}: below 1 "
         "is a loss. Asynchronous copies reach {gflops matmul_async_copy}, {peak matmul_async_copy} of the FP32 peak.",
-        "From there the registers decide. A multiply-add whose element of N and whose sum lie in one bank of "
-        "registers waits a cycle: with the wide tile alone two of three do. Sums that lie freely bring "
+        "From there the registers decide. A multiply-add whose element of N and whose sum lie in one bank of registers "
+        "waits a cycle: with the wide tile two of three multiply-adds wait. Sums in any register bring "
         "{times matmul_wide_tile matmul_free_registers}, words that are read ahead "
         "{times matmul_free_registers matmul_prefetch}, and that rung reaches {gflops matmul_prefetch}, "
-        "{peak matmul_prefetch} of the FP32 peak. The last two are for other widths: slices of a block for those "
-        "around 1,000 and for numbers of pieces that the multiprocessors do not divide, warps as slices for those "
-        "below about 800.",
+        "{peak matmul_prefetch} of the FP32 peak. The next four rungs are for other widths: sliced k for widths around "
+        "1,000, stream k for numbers of pieces that the multiprocessors do not divide, warp slices for widths below "
+        "about 800, and fitted pieces from about 600 to 1,800. At this width split floats are fastest, with "
+        "{gflops matmul_split}.",
     ),
     rungs=(
-        Rung("matmul_naive", "naive", "Where the lecture starts: both operands of each product from global "
-             "memory.", "Exploiting data reuse", shows="sectors_per_request"),
+        Rung("matmul_naive", "naive", "The lecture's start: both operands of each product come from global memory.",
+             "Exploiting data reuse", shows="sectors_per_request"),
         Rung("matmul_tiled", "tiled", "Every element was fetched by width threads; now a block fetches it once.",
              "Tiled matrix multiplication", promise="faster", shows="global_load_sectors"),
         Rung("matmul_register_1d", "registers, 1-D",
@@ -149,42 +151,48 @@ _BEYOND_TILING = Ladder(
              "An element of M still served one product; now 16 words serve 64 products.", promise="faster",
              shows="wavefronts"),
         Rung("matmul_vectorized", "four words at once",
-             "Sixteen loads for 64 products, one word each; now four loads take four words each.", promise="faster",
+             "64 products took sixteen loads of one word each; now they take four loads of four words.",
+             promise="faster",
              shows="shared_load_requests"),
         Rung("matmul_warp_tile", "warp tile",
-             "A warp was a strip of 16 x 128 and needed 144 words; a piece of 64 x 32 needs 96. Shared memory was not "
-             "what held the kernel up.", promise="same", shows="wavefronts"),
+             "A warp computed a strip of 16 x 128 and needed 144 words; a piece of 64 x 32 needs 96. But shared memory "
+             "did not limit the kernel.", promise="same", shows="wavefronts"),
         Rung("matmul_async_copy", "async copy",
-             "The block waited for each phase to arrive; now three phases are on their way while one is used.",
+             "The block waited for each phase to arrive; now three phases are in flight while one is used.",
              promise="faster", shows="barriers"),
         Rung("matmul_wide_tile", "wide tile",
-             "Sixteen words for 64 products, and a test at every copy; now 24 words serve 128 products, and only the "
+             "64 products took sixteen words, and every copy a test; now 128 products take 24 words, and only the "
              "first phase is tested.", promise="faster", shows="branches"),
         Rung("matmul_free_registers", "free registers",
-             "Not the issue slots held the products back but the registers' two banks; now a sum and the element of N "
-             "that it needs can lie in different ones.", promise="faster", shows="+global_store_requests"),
+             "The two banks of the registers, not the issue slots, slowed the products down; now a sum and the element "
+             "of N that it needs can lie in different banks.", promise="faster", shows="+global_store_requests"),
         Rung("matmul_prefetch", "prefetch",
              "Products waited for shared memory after every barrier; now the words of the next k are read while this "
-             "one's are multiplied.", promise="faster", shows="=global_load_sectors"),
+             "k's words are multiplied.", promise="faster", shows="=global_load_sectors"),
         Rung("matmul_sliced_k", "sliced k",
-             "At widths around 1,000 most multiprocessors had no block, and a ragged number of blocks leaves many "
-             "idle; now blocks are smaller, and four slices of each share the length of the sums. Elsewhere the rung "
+             "At widths around 1,000 most multiprocessors had no block, and an uneven number of blocks leaves many "
+             "idle; now blocks are smaller, and four slices of each divide the sums along k. At other widths the rung "
              "before is faster.", promise="slower", shows="+global_load_sectors"),
         Rung("matmul_stream_k", "stream k",
-             "A ragged last round of blocks left multiprocessors idle; now all share all products evenly, and blocks "
-             "that share a piece of P add their sums to it. Here 2,048 pieces fill their rounds almost; at width 1,500 "
-             "there are 288 for 132 multiprocessors.", promise="same", shows="+atomics"),
+             "A partial last round of blocks left multiprocessors idle; now all of them share all products evenly, and "
+             "blocks that share a piece of P add their sums to it. Here 2,048 pieces nearly fill their rounds; at "
+             "width 1,500 there are 288 for 132 multiprocessors.", promise="same", shows="+atomics"),
         Rung("matmul_warp_slices", "warp slices",
-             "At widths below about 800 even these blocks were too few; now a slice is a single warp, which waits for "
-             "no other, and a piece of P is 32 x 32. Above that width the rung before is faster.",
-             promise="slower", shows="+global_load_sectors"),
+             "At widths below about 800 the pieces of P were too few; now a piece is 32 x 32, and a slice is a single "
+             "warp, which waits for no other. Above that width the rung before is faster.",
+             promise="slower", shows="+global_load_sectors",
+             fixes="132 blocks at every width: at 512 they share 32 pieces of P, so about four blocks add their sums "
+             "to each piece by atomics."),
         Rung("matmul_fitted_pieces", "fitted pieces",
-             "A round of blocks takes as long with one block as with one for each multiprocessor; now a piece of P is "
-             "as wide as makes the rounds shortest. That is for widths from about 600 to 1,800; here the rung before "
-             "the slices is faster.", promise="faster", shows="global_load_sectors"),
+             "A round of blocks takes as long with one block as with one for each multiprocessor; now the width of a "
+             "piece is chosen so that all rounds together are shortest. That helps at widths from about 600 to 1,800.",
+             promise="faster", shows="global_load_sectors",
+             fixes="small pieces: a thread reads 12 words of shared memory for 32 products, twice as many for each as "
+             "with 8 x 16 sums."),
         Rung("matmul_split", "split floats",
-             "The float units were the roof; now each float is the sum of three 16-bit parts, and the tensor cores "
-             "multiply six pairs of parts in less time than the float units one of floats.", promise="faster"),
+             "The float units were at their peak; now each float is the sum of three 16-bit parts, and the tensor "
+             "cores multiply six pairs of parts in less time than the float units take for one product of floats.",
+             promise="faster"),
     ),
 )  # fmt: skip
 

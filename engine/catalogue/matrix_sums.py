@@ -15,7 +15,7 @@ from engine.catalogue import checks, data
 from engine.catalogue.entries import Kernel, Ladder, Rung, Topic
 from engine.catalogue.gpu_models import GPU, WARP, GpuModel
 from engine.catalogue.plans import PIECE_LANES, elements, filling_lanes, launch_of, plan_with
-from engine.catalogue.published import CROVELLA, CS121
+from engine.catalogue.published import CROVELLA, CS121, HW5
 from engine.records import Array, Buffer, Check, Choice, Plan, Settled, Zero, dtype_of
 
 _ONE_MATRIX = Ladder(
@@ -34,22 +34,22 @@ _ONE_MATRIX = Ladder(
         "{time column_sums}.",
         "With one thread per row there are only {blocks row_sums} blocks, and every thread waits for its own next "
         "number; the memory has little to do ({rate column_sums}, {peak column_sums} of its peak).",
-        "The surplus that a walk by column fetches is used later: a sector also holds the next seven numbers of the "
-        "row, and waits in the cache.",
+        "A walk by column uses the rest of each sector later: it holds the next seven numbers of the row, and stays in "
+        "the cache.",
         "The way through shared memory costs barriers ({time row_sums_staged}) and pays back only in part when it is "
-        "free of bank conflicts ({time row_sums_padded}). What helps is more threads: one block per row takes "
+        "free of bank conflicts ({time row_sums_padded}). More threads help: one block per row takes "
         "{time row_sums_block}.",
     ),
     rungs=(
         Rung("column_sums", "by row", "One thread per column: in every step a warp reads 32 neighbours of one row.",
              "Coalescing example", shows="sectors_per_request"),
         Rung("row_sums", "by column", "One thread per row: now the 32 numbers of a step lie a whole row apart. It is "
-             "faster all the same: the surplus that a thread fetches is used in its next steps.",
+             "faster all the same, because a thread uses the rest of each sector in its next steps.",
              "Coalescing example", promise="faster", shows="+sectors_per_request"),
-        Rung("row_sums_staged", "staged", "Every request touched 32 sectors; now rows are read coalesced into "
-             "shared memory, and the columns from there. With so few threads the barriers cost more than that gains.",
+        Rung("row_sums_staged", "staged", "Every request touched 32 sectors; now rows are read coalesced into shared "
+             "memory, and the columns from there. With so few threads the barriers cost more than that gains.",
              "Improving coalescing", promise="slower", shows="sectors_per_request"),
-        Rung("row_sums_padded", "padded", "All lanes met in one bank of shared memory; one unused column spreads "
+        Rung("row_sums_padded", "padded", "All lanes read from one bank of shared memory; one unused column spreads "
              "them over all banks.", "Bank conflicts", promise="faster", counter="bank_conflicts",
              shows="bank_conflicts"),
     ),
@@ -59,37 +59,40 @@ _HOMEWORK = Ladder(
     name="crovella-matrix-sums",
     title="Crovella's homework: row and column sums",
     lecture=CROVELLA,
-    summary="The document has only the word Homework; this exercise comes from elsewhere. The same matrix and the same "
-    "number of additions; what differs is who reads what, and how many threads there are.",
+    summary=f"{HW5}: row and column sums. The same matrix and the same number of additions; only the order of the "
+    "reads and the number of threads differ.",
     n=4096,
     emulator_n=1024,
     block_size=256,
     dtype="float32",
     counter="sectors_per_request",
     today=(
-        "The lecture prints no times. That threads read neighbours helps less than it should (a thread per column "
+        "The lecture prints no times. Coalesced reads help less than they should (a thread per column "
         "{time column_sums}, a thread per row {time row_sums}): {blocks row_sums} blocks keep neither the GPU nor its "
         "memory busy.",
-        "A block per row does: {time row_sums_block}, {times row_sums row_sums_block} as fast. With more bytes on "
-        "their way rows take {time row_sums_vectorized} and columns {time column_sums_strips}; columns of which no two "
-        "blocks share one need no atomics: {time column_sums_narrow}.",
+        "A block per row does: {time row_sums_block}, {times row_sums row_sums_block} as fast. With more bytes in "
+        "flight rows take {time row_sums_vectorized} and columns {time column_sums_strips}; columns that belong to one "
+        "block need no atomics: {time column_sums_narrow}.",
     ),
     rungs=(
         Rung("row_sums", "thread per row", "One thread per output, the thread strategy of a transformation.",
              "Homework", shows="+sectors_per_request"),
-        Rung("column_sums", "thread per column", "Neighbouring threads read a row apart; summing columns they read "
-             "neighbours.", "Homework", promise="faster", shows="sectors_per_request"),
-        Rung("row_sums_block", "block per row", "There were only N threads; with a block per row there are enough, "
-             "and rows are read coalesced as well.", "Homework", promise="faster", shows="+barriers"),
+        Rung("column_sums", "thread per column", "Neighbouring threads read a row apart; if they sum columns, they "
+             "read neighbours.", "Homework", promise="faster", shows="sectors_per_request",
+             fixes="uncoalesced reads: the 32 threads of a warp read numbers that lie a whole row apart."),
+        Rung("row_sums_block", "block per row", "There were only N threads; with a block per row there are enough, and "
+             "rows are read coalesced as well.", "Homework", promise="faster", shows="+barriers",
+             fixes="too few threads: n for n * n numbers."),
         Rung("row_sums_shuffle", "shuffles", "The tree went through shared memory with a barrier per step; now the "
              "lanes hand over registers.", "Homework", promise="faster", shows="barriers"),
-        Rung("row_sums_vectorized", "vectors", "After the lecture: each thread had one word on its way; now it asks "
-             "for four times 16 bytes before it uses the first.", promise="faster", shows="global_load_requests"),
+        Rung("row_sums_vectorized", "vectors", "After the lecture: each thread had one word in flight; now it requests "
+             "four times 16 bytes before it uses the first.", promise="faster", shows="global_load_requests"),
         Rung("column_sums_strips", "strips", "After the lecture, columns once more, nearly as fast as rows: N threads "
              "were too few; now blocks walk down strips of the rows, and atomics join the strips.", promise="slower",
-             shows="+atomics"),
-        Rung("column_sums_narrow", "narrow", "Strips had to be joined, in sums that are zero before; a piece of a row "
-             "of a few whole sectors is enough to read at once, and leaves blocks for all columns from top to bottom.",
+             shows="+atomics",
+             fixes="nothing; it returns to the columns, for which n threads with one word in flight were too few."),
+        Rung("column_sums_narrow", "narrow", "Strips needed zeroed sums and atomics; reading a few whole sectors of a "
+             "row is enough, so a block can own whole columns.",
              promise="same", shows="atomics"),
     ),
 )  # fmt: skip

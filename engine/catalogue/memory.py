@@ -15,7 +15,7 @@ from engine.catalogue.entries import Kernel, Parameter, Topic
 from engine.catalogue.gpu_models import GPU, GpuModel
 from engine.catalogue.memory_checks import SIDE, TABLE
 from engine.catalogue.memory_ladders import LADDERS
-from engine.catalogue.plans import elements, knob, launch_of, plan_with
+from engine.catalogue.plans import elements, launch_of, plan_with, value_of_parameter
 from engine.records import Array, Buffer, Check, Choice, Plan, Settled, dtype_of
 
 SEED = 121
@@ -166,11 +166,11 @@ def _inputs(kernel: Kernel, choice: Choice) -> int:
         return whole * SIDE
     match kernel.name:
         case "copy_strided":
-            return choice.n * knob(kernel, choice)
+            return choice.n * value_of_parameter(kernel, choice)
         case "copy_offset" | "copy_unaligned":
-            return choice.n + knob(kernel, choice)
+            return choice.n + value_of_parameter(kernel, choice)
         case "latency_l1":
-            return knob(kernel, choice) * 256
+            return value_of_parameter(kernel, choice) * 256
         case "bandwidth_global":
             return whole * ROUNDS
         case "bandwidth_l1" | "bandwidth_shared":
@@ -187,7 +187,7 @@ def check(plan: Plan, output: Array) -> Check:
     """Check every element against NumPy: copies and integers equal, sums of floats within their rounding."""
     choice = plan.choice
     kernel, n = _NAMED[choice.kernel], choice.n
-    value = knob(kernel, choice)
+    value = value_of_parameter(kernel, choice)
     period = data.period(choice.dtype, SEED)
     match kernel.name.partition("_")[0]:
         case "copy":

@@ -9,9 +9,9 @@ _LATENCY = Ladder(
     name="cs121-latency",
     title="CS121: latency, and how many threads hide it",
     lecture=CS121,
-    summary="A chain of numbers in which each says where the next one lies. One thread sees nothing but latency; "
-    "enough threads see nothing of it. The register's time is that of the launch and the arithmetic: what another "
-    "memory takes beyond it is its latency.",
+    summary="A chain of numbers in which each says where the next one lies. One thread spends its time on latency; "
+    "enough threads hide it. The time of the rung with a register is that of the launch and the arithmetic; the extra "
+    "time of another memory is its latency.",
     n=2**18,
     emulator_n=2**14,
     block_size=256,
@@ -26,29 +26,31 @@ _LATENCY = Ladder(
         "for the launch and the arithmetic alone; what global memory takes beyond that is "
         "{beyond latency_global latency_shared latency_register} what shared memory does.",
         "In the lecture L1 cache and shared memory share 64 KB, on the H200 256 KB. The chain through 4 KB of the L1 "
-        "cache takes {time latency_l1 knob=4}; a longer table takes longer to bring there ({time latency_l1 knob=192} "
-        "with 192 KB), and one of 384 KB does not fit any more ({time latency_l1 knob=384}).",
+        "cache takes {time latency_l1 parameter=4}; a larger table takes longer to bring there "
+        "({time latency_l1 parameter=192} with 192 KB), and one of 384 KB no longer fits "
+        "({time latency_l1 parameter=384}).",
         "With a chain of 64 numbers each, 2^18 threads read 2^24 numbers in {time latency_hidden}; one thread reads "
         "1,024 in {time latency_global}.",
     ),
     rungs=(
-        Rung("latency_global", "global", "One thread, which waits for global memory 1,024 times.",
+        Rung("latency_global", "global", "One thread waits for global memory 1,024 times.",
              "GPU memory organization"),
-        Rung("latency_l1", "L1 cache", "Each number came from far away; when they are few, they stay in the L1 cache, "
-             "which lies on the multiprocessor.", "GPU memory organization", promise="faster",
+        Rung("latency_l1", "L1 cache", "Each number came from global memory; a few numbers stay in the L1 cache, which "
+             "lies on the multiprocessor.", "GPU memory organization", promise="faster",
              shows="+global_load_requests"),
-        Rung("latency_shared", "shared", "The hardware decided what lies in the cache, and looked for it at every "
-             "access; shared memory is the same memory, filled by the programmer.", "GPU memory organization",
+        Rung("latency_shared", "shared", "The hardware decided which numbers the cache holds, and looked each of them "
+             "up; shared memory is the same memory, filled by the programmer.", "GPU memory organization",
              promise="faster", shows="global_load_requests"),
-        Rung("latency_constant", "constant", "Shared memory had to be filled, and a barrier to be waited for; "
-             "constants are there before the kernel begins. To follow them one by one takes longer all the same: "
-             "constant memory is made for a word that all lanes read.", "GPU memory organization", promise="slower",
+        Rung("latency_constant", "constant", "Shared memory had to be filled, and a barrier had to follow; constants "
+             "are there before the kernel starts. A dependent chain is slower all the same: constant memory is made "
+             "for a word that all lanes read.", "GPU memory organization", promise="slower",
              shows="barriers"),
-        Rung("latency_register", "register", "Even the nearest memory must be asked; a register lies where the "
-             "arithmetic is done.", "GPU memory organization", promise="faster", shows="constant_requests"),
-        Rung("latency_hidden", "many threads", "Small memories are no help with large data; with a chain of 64 numbers "
-             "for every thread, not one of 1,024 for one thread, the waiting time is put to use.",
-             "Global memory latency", promise="more", picture="rate", shows="+global_load_requests"),
+        Rung("latency_register", "register", "Even the nearest memory takes a load; a register belongs to the "
+             "arithmetic unit.", "GPU memory organization", promise="faster", shows="constant_requests"),
+        Rung("latency_hidden", "many threads", "Small memories do not help with large data. Now every thread has a "
+             "chain of 64 numbers of its own, and while one warp waits another runs.",
+             "Global memory latency", promise="more", picture="rate", shows="+global_load_requests",
+             fixes="a single thread: the rest of the GPU has no work."),
     ),
 )  # fmt: skip
 
@@ -57,7 +59,7 @@ _BANDWIDTH = Ladder(
     title="CS121: bandwidth, from global memory to the chip's own",
     lecture=CS121,
     summary="How many bytes a second the threads get from each memory, with all reads coalesced and free of conflicts. "
-    "Counted are the bytes that they ask for.",
+    "We count the bytes requested.",
     n=2**22,
     emulator_n=2**12,
     block_size=256,
@@ -75,8 +77,8 @@ _BANDWIDTH = Ladder(
         Rung("bandwidth_l1", "L1 cache", "All multiprocessors shared one memory; now each reads from its own cache, "
              "the same 512 numbers with every warp.", "GPU memory organization", promise="more",
              shows="+global_load_requests"),
-        Rung("bandwidth_shared", "shared", "What lies in the cache was left to the hardware; now the block brings it "
-             "to shared memory, as fast as the cache.", "GPU memory organization", promise="same",
+        Rung("bandwidth_shared", "shared", "The hardware decided what the cache holds; now the block copies it to "
+             "shared memory, which is as fast as the cache.", "GPU memory organization", promise="same",
              shows="global_load_requests"),
     ),
 )  # fmt: skip
@@ -95,10 +97,12 @@ _CONSTANT = Ladder(
     today=(
         "The lecture says of constant memory only that it is small, cached and read-only.",
         "With 32 different words for the lanes of a warp the loop takes {time constant_words}, with one word "
-        "{time constant_broadcast}: {times constant_words constant_broadcast} as long.",
+        "{time constant_broadcast}: {times constant_words constant_broadcast} as long. With up to 16 words all reads "
+        "of the loop fit the nearest constant cache; with 32 they touch 4 KB and do not: "
+        "{time constant_words parameter=16} with 16 words.",
     ),
     rungs=(
-        Rung("constant_words", "32 words", "Every lane of a warp wants another word: 32 passes.",
+        Rung("constant_words", "32 words", "Every lane of a warp reads another word: 32 passes.",
              "GPU memory organization", shows="+constant_requests"),
         Rung("constant_broadcast", "one word", "Different words came one after the other; one word is broadcast to "
              "all lanes at once.", "GPU memory organization", promise="faster", shows="constant_passes"),
@@ -120,9 +124,9 @@ _COALESCING = Ladder(
     today=(
         "The lecture's GPU moves segments of 128 bytes: one for a step by row, 32 for a step by column. Sectors have "
         "32 bytes today, and caches keep what the next steps need.",
-        "It costs all the same: by row takes {time matrix_by_row} ({rate matrix_by_row}, {peak matrix_by_row} of the "
-        "memory's peak), by column {time matrix_by_column}. The cache must look up 32 sectors for one request, one "
-        "after the other.",
+        "The time differs all the same: by row takes {time matrix_by_row} ({rate matrix_by_row}, {peak matrix_by_row} "
+        "of the memory's peak), by column {time matrix_by_column}. The cache must look up 32 lines for one request, "
+        "one after the other.",
         "Through shared memory it is {time matrix_staged} with bank conflicts and {time matrix_padded} without.",
         "Eight lanes that read a row and hand their sums over by shuffles need no shared memory, and take "
         "{time matrix_shuffled}.",
@@ -137,7 +141,7 @@ _COALESCING = Ladder(
         Rung("matrix_staged", "staged", "Every request touched 32 sectors; now rows are read coalesced into shared "
              "memory, and the columns from there. That alone gains nothing.", "Improving coalescing", promise="same",
              shows="sectors_per_request"),
-        Rung("matrix_padded", "padded", "All lanes met in one bank of shared memory; one unused column spreads them "
+        Rung("matrix_padded", "padded", "All lanes read from one bank of shared memory; one unused column spreads them "
              "over all banks.", "Bank conflicts", promise="faster", shows="bank_conflicts"),
         Rung("matrix_shuffled", "shuffles", "After the lecture: every number went to shared memory and back; now eight "
              "lanes read a row, 16 bytes each, and add it by shuffles.", promise="faster",
@@ -158,26 +162,27 @@ _ACCESS = Ladder(
     picture="law",
     counter="sectors_per_request",
     today=(
-        "The lecture's GPU moves segments of 128 bytes, the H200 sectors of 32: for each byte that a scattered read "
-        "of four bytes uses it moves eight, and not 32.",
+        "The lecture's GPU moves segments of 128 bytes, the H200 sectors of 32: for each byte that a scattered read of "
+        "four bytes uses it moves eight, not 32.",
         "At N = 2^24 the copy with stride 8 takes {times copy_strided copy_offset n=16777216} as long as the one with "
         "an offset, whose extra sector the warp next door uses as well.",
-        "At N = 2^18 both take little more than an empty kernel ({floor copy_offset n=262144}): "
-        "{time copy_offset n=262144} and {time copy_strided n=262144}.",
-        "With more bytes of each thread on their way the copy at N = 2^24 takes {time copy_vectorized n=16777216}, not "
+        "At N = 2^18 the launch hides most of the difference: {time copy_offset n=262144} and "
+        "{time copy_strided n=262144}, where an empty kernel takes {floor copy_offset n=262144}.",
+        "With more bytes of each thread in flight the copy at N = 2^24 takes {time copy_vectorized n=16777216}, not "
         "{time copy_offset n=16777216}.",
     ),
     rungs=(
-        Rung("copy_offset", "offset", "Neighbours read neighbours, but the first number lies beside the border of "
-             "a sector.", "Memory coalescing", shows="sectors_per_request"),
-        Rung("copy_strided", "stride", "With an offset one sector more was touched; with a stride the numbers are "
-             "spread over many, and most of what is moved is not used.", "Memory coalescing", promise="slower",
+        Rung("copy_offset", "offset", "Neighbours read neighbours, but the first number does not lie at the start of a "
+             "sector.", "Memory coalescing", shows="sectors_per_request"),
+        Rung("copy_strided", "stride", "An offset touched one more sector; a stride spreads the numbers over many, and "
+             "most of the bytes that are moved are not used.", "Memory coalescing", promise="slower",
              shows="+sectors_per_request"),
-        Rung("copy_vectorized", "vectors", "After the lecture: most of what was moved was not used, and each thread "
-             "had one word on its way; now all of it is used, and four times 16 bytes are.", promise="faster",
+        Rung("copy_vectorized", "vectors", "After the lecture: most of the bytes that were moved were not used, and "
+             "each thread had one word in flight; now all of them are used, and each thread has four times 16 bytes in "
+             "flight.", promise="faster",
              shows="global_load_requests"),
-        Rung("copy_unaligned", "any start", "Loads of 16 bytes need a start at a multiple of 16; as many bytes are on "
-             "their way when each thread asks for many numbers one by one, and these may lie anywhere.",
+        Rung("copy_unaligned", "any start", "Loads of 16 bytes must start at a multiple of 16; a thread that requests "
+             "many numbers one by one has as many bytes in flight, and these may lie anywhere.",
              promise="same", shows="+global_load_requests"),
     ),
 )  # fmt: skip
@@ -195,9 +200,9 @@ _BANKS = Ladder(
     picture="law",
     counter="bank_conflicts",
     today=(
-        "Lanes that all meet in one bank take 32 passes, as the lecture says; in time it is "
-        "{times banks_strided banks_broadcast n=16777216} what a broadcast takes at N = 2^24, as the loop around the "
-        "reads takes time as well.",
+        "Lanes that all meet in one bank take 32 passes, as the lecture says; at N = 2^24 they take "
+        "{times banks_strided banks_broadcast n=16777216} as long as a broadcast, because the loop around the reads "
+        "takes time as well.",
         "The lecture's example loses nothing here: {time banks_pairs_neighbours n=16777216} with conflicts and "
         "{time banks_pairs_apart n=16777216} without at N = 2^24. The copy waits for global memory, and the second "
         "pass happens meanwhile.",
@@ -220,7 +225,7 @@ _DIVERGENCE = Ladder(
     name="cs121-divergence",
     title="CS121: warp divergence",
     lecture=CS121,
-    summary="What a warp does when its threads want different things. Sweep the number of branches to see the law.",
+    summary="What a warp does if its threads take different branches. Sweep the number of branches to see the law.",
     n=2**22,
     emulator_n=2**18,
     block_size=256,
@@ -236,10 +241,10 @@ _DIVERGENCE = Ladder(
     rungs=(
         Rung("divergence_three", "% 3", "The lecture's three branches. They are so short that the compiler selects "
              "a value instead of branching.", "Warp divergence", picture="counters", shows="=divergent_branches"),
-        Rung("divergence_ways", "% WAYS", "Nothing diverged; with a loop in each branch the warp must run them one "
-             "after the other.", "Warp divergence", promise="slower", shows="+divergent_branches"),
-        Rung("divergence_warps", "by warp", "Every warp ran all branches; when whole warps take the same branch, "
-             "each runs only its own.", "Thread warps", promise="faster", shows="divergent_branches"),
+        Rung("divergence_ways", "% WAYS", "Nothing diverged; with a loop in each branch the warp must run the branches "
+             "one after the other.", "Warp divergence", promise="slower", shows="+divergent_branches"),
+        Rung("divergence_warps", "by warp", "Every warp ran all branches; if whole warps take the same branch, each "
+             "runs only its own.", "Thread warps", promise="faster", shows="divergent_branches"),
     ),
 )  # fmt: skip
 
@@ -247,8 +252,8 @@ _BARRIERS = Ladder(
     name="cs121-barriers",
     title="CS121: waiting at barriers",
     lecture=CS121,
-    summary="Four steps, each with work for another quarter of the warps. With one block per multiprocessor at most "
-    "nobody fills the gaps; at a larger N other blocks fill some of them.",
+    summary="Four steps, each with work for another quarter of the warps. With at most one block per multiprocessor "
+    "nothing fills the gaps; at a larger N other blocks fill some of them.",
     n=2**14,
     block_size=256,
     dtype="int32",
@@ -257,7 +262,7 @@ _BARRIERS = Ladder(
     today=(
         "The lecture prints no times.",
         "With one block per multiprocessor the barriers cost {times barrier_every_step barrier_none}: the warps take "
-        "turns, and nobody else is there to work.",
+        "turns, and no other block is there to work.",
         "With eight blocks, at N = 2^22, it is still {times barrier_every_step barrier_none n=4194304}: while one "
         "block waits others have work, but in each of them three quarters of the warps wait as well.",
     ),

@@ -10,9 +10,9 @@ from engine.catalogue.gpu_models import GpuModel
 from engine.records import Array, Buffer, Choice, Launch, NotRunnable, Plan, Scalar, Settled, Source, Step, dtype_of
 
 
-def knob(kernel: Kernel, choice: Choice) -> int:
+def value_of_parameter(kernel: Kernel, choice: Choice) -> int:
     """Return the kernel's parameter as chosen, else its default; 1 for a kernel that has none."""
-    value = kernel.knob(choice.parameter)
+    value = kernel.value_of_parameter(choice.parameter)
     return 1 if value is None else value
 
 
@@ -43,7 +43,7 @@ def source_of(kernel: Kernel, choice: Choice, macros: Mapping[str, int] | None =
     """Return the kernel's file, or the text in its place, with BLOCK_SIZE, its parameter and `macros` as macros."""
     defines = [("BLOCK_SIZE", choice.block_size)]
     if kernel.parameter is not None:
-        defines.append((kernel.parameter.name, knob(kernel, choice)))
+        defines.append((kernel.parameter.name, value_of_parameter(kernel, choice)))
     return given_source(kernel, choice, *defines, *(macros or {}).items())
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from engine.catalogue import checks, data
@@ -28,29 +30,30 @@ def reference(left: Array, right: Array, n: int) -> Reference:
 
 
 def check(plan: Plan, output: Array, expected_rows: Reference, unit_roundoff: float) -> Check:
-    """Check the product against float64, element by element; result and expected are the element that misses by most.
+    """Check the product against float64, element by element.
 
     The bound of an element is ten standard deviations of its n roundings, as for reductions.
     """
     n = plan.choice.n
     rows, expected, size = expected_rows
     found = output.reshape(n, n)[rows].astype(np.float64)
-    error = np.abs(found - expected)
-    bound = 10 * unit_roundoff * np.sqrt(plan.additions) * size
-    misses = np.where(np.isfinite(found), error / np.maximum(bound, np.finfo(np.float64).tiny), np.inf)
-    at = np.unravel_index(int(np.argmax(misses)), misses.shape)
     which = "every element" if len(rows) == n else f"{len(rows)} rows of {n:,}, first and last among them"
-    return Check(
-        ok=bool(misses[at] <= 1),
-        result=float(found[at]),
-        expected=float(expected[at]),
-        error=float(error[at]),
-        error_bound=float(bound[at]),
-        note=f"Checked: {which}. Shown: row {rows[at[0]]}, column {at[1]}, which is farthest off.",
-        # The first row is always among the checked ones, and all rows are where that is shorter.
-        first=tuple(expected.ravel()[: checks.FIRST].tolist()),
-        off=tuple(np.flatnonzero(misses.ravel()[: checks.FIRST] > 1).tolist()),
-    )
+    bound = 10 * unit_roundoff * np.sqrt(plan.additions) * size
+    made = checks.within(found.ravel(), expected.ravel(), bound.ravel(), f"Checked: {which}.", n)
+    return made if len(rows) == n else sampled(made, rows, n)
+
+
+def sampled(made: Check, rows: Array, n: int) -> Check:
+    """Return the check of some `rows` of an n x n matrix with its indices in the whole matrix."""
+    if made.at is None:
+        return replace(made, count=n * n)
+    row = made.at // n
+    moved = int(rows[row] - row) * n
+    if made.begin // n != row:  # the table would show the end of another row
+        made = replace(made, first=None, off=(), begin=0)
+    else:
+        made = replace(made, off=tuple(place + moved for place in made.off), begin=made.begin + moved)
+    return replace(made, at=int(rows[row]) * n + (made.at or 0) % n, count=n * n)
 
 
 MULTIPLE = 256  # of which the width is one: no kernel tests at a border

@@ -12,6 +12,8 @@ from engine.catalogue.entries import Published
 CS121 = "CS121 Parallel Computing, GPUs and CUDA 2: Memory and Warps (ShanghaiTech, 2021)"
 HEIDELBERG = "GPU Computing 07, Scheduling Optimizations (Heidelberg University)"
 CROVELLA = "B. Crovella 2020, Atomics, Reductions, Warp Shuffle"
+# The homework whose title alone stands in Crovella's document: github.com/olcf/cuda-training-series, exercises/hw5.
+HW5 = "Exercise hw5 of NVIDIA's CUDA training series (OLCF)"
 _FIGURES = Path(__file__).parent / "published"
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from engine.catalogue import data
 from engine.catalogue.entries import BlockNeed, Kernel, Parameter, Topic
 from engine.catalogue.gpu_models import GPU, GpuModel
-from engine.catalogue.plans import check_grid, given_source, knob, slots
+from engine.catalogue.plans import check_grid, given_source, slots, value_of_parameter
 from engine.catalogue.reduction_ladders import LADDERS
 from engine.records import (
     Array,
@@ -229,7 +229,7 @@ def _launch(
 ) -> Launch:
     return Launch(
         kernel=kernel.name,
-        source=given_source(kernel, choice, ("BLOCK_SIZE", block_size), *_knob(kernel, choice)),
+        source=given_source(kernel, choice, ("BLOCK_SIZE", block_size), *_macros(kernel, choice)),
         grid=(blocks, 1, 1),
         block=(block_size, 1, 1),
         args=(source, target, Scalar("uint32", n), *extra),
@@ -237,14 +237,14 @@ def _launch(
     )
 
 
-def _knob(kernel: Kernel, choice: Choice) -> tuple[tuple[str, int], ...]:
-    return () if kernel.parameter is None else ((kernel.parameter.name, knob(kernel, choice)),)
+def _macros(kernel: Kernel, choice: Choice) -> tuple[tuple[str, int], ...]:
+    return () if kernel.parameter is None else ((kernel.parameter.name, value_of_parameter(kernel, choice)),)
 
 
 def offset(choice: Choice) -> int:
     """Return how many numbers stand before the first that is added."""
     kernel = _NAMED.get(choice.kernel)
-    return 0 if kernel is None or kernel.parameter is None else knob(kernel, choice)
+    return 0 if kernel is None or kernel.parameter is None else value_of_parameter(kernel, choice)
 
 
 def input_recipe(choice: Choice) -> dict[str, tuple[Array, int]]:

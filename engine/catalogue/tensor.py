@@ -22,43 +22,45 @@ _TENSOR = Ladder(
     name="tensor-cores",
     title="After CS121: matrix multiplication on tensor cores",
     lecture="The lecture's tiles and copies, for units that multiply whole matrices; no lecture here has them",
-    summary="A tensor core multiplies matrices of 16-bit numbers and adds in float. It is so fast that each rung is "
-    "about one thing alone: how its operands arrive in time.",
+    summary="A tensor core multiplies matrices of 16-bit numbers and adds in float. It is so fast that every rung is "
+    "about one question: how the operands arrive in time.",
     n=4096,
     block_size=256,
     dtype="bfloat16",
     emulator_n=256,
     rungs=(
         Rung("tensor_wmma", "WMMA",
-             "A warp multiplies 16 x 16 matrices by one instruction, operands from global memory."),
+             "A warp multiplies 16 x 16 matrices with one instruction; the operands come from global memory."),
         Rung("tensor_mma", "mma, ldmatrix",
              "Every operand came from global memory; now a block shares tiles, copied asynchronously, and a warp reads "
              "them matrix by matrix.", promise="faster", shows="global_load_sectors"),
         Rung("tensor_wgmma", "wgmma, TMA",
-             "Warps copied, read and asked for each small product; now one thread asks for whole tiles, and four warps "
-             "together for products of 64 x 256, straight from shared memory.", promise="faster"),
+             "Warps copied, read and issued each small product; now one thread requests whole tiles, and four warps "
+             "together issue products of 64 x 256, straight from shared memory.", promise="faster",
+             shows="warp_instructions"),
         Rung("tensor_specialized", "specialized",
-             "The whole block met at a barrier in every phase; now one warp only fetches, and two groups of four only "
-             "multiply. At this width hardly anybody had waited there; at 8,192 it pays.", promise="same"),
+             "The whole block met at a barrier in every phase; now one warp only fetches, and two groups of four warps "
+             "only multiply. At this width little time was lost at the barrier; at 8,192 it pays.", promise="same",
+             shows="barriers"),
         Rung("tensor_persistent", "persistent",
              "Every piece of P began with an empty pipeline; now a block stays, and the next piece is fetched while "
-             "the sums of this one are stored."),
+             "the sums of this one are stored.", shows="=barriers"),
         Rung("tensor_whole_lines", "whole lines",
-             "While a warp stored its sums, 32 bytes of a row at a time, it did not multiply; now it turns them in "
-             "shared memory and stores whole lines."),
+             "While a warp stored its sums, 32 bytes of a row at a time, it did not multiply; now it regroups them in "
+             "shared memory and stores whole lines.", shows="global_store_requests"),
         Rung("tensor_small_pieces", "small pieces",
              "At widths up to 1,024 most multiprocessors had no piece; now a piece is a quarter as large, and shared "
-             "memory holds up to twelve stages. Above that width the rung before needs fewer operands for a product, "
-             "and is faster.", promise="slower"),
+             "memory holds up to twelve stages. Above that width the rung before reads fewer operands for each "
+             "product, and is faster.", promise="slower", shows="+warp_instructions"),
     ),
     today=(
         "No lecture here has tensor cores. All rungs make the same products with the same unit, and from the first to "
-        "the last only the way of the operands changes.",
+        "the last only the path of the operands changes.",
         "That gains {times tensor_wmma tensor_mma}, {times tensor_mma tensor_wgmma}, "
         "{times tensor_wgmma tensor_specialized}, {times tensor_specialized tensor_persistent} and "
         "{times tensor_persistent tensor_whole_lines}: whole lines reach {gflops tensor_whole_lines}, "
-        "{peak tensor_whole_lines} of what the tensor cores could do at the highest clock. They do not keep it: at "
-        "this rate the GPU lowers its clock to stay within its power.",
+        "{peak tensor_whole_lines} of what the tensor cores could do at the highest clock. The GPU does not keep that "
+        "clock: at this rate it lowers it to stay within its power.",
     ),
 )  # fmt: skip
 
@@ -85,7 +87,7 @@ _FIXED = dict.fromkeys(
 def _kernel(name: str, title: str, capability: str, blocks: tuple[int, ...] = (256,)) -> Kernel:
     why = {size: text for size, text in _FIXED.items() if int(size) not in blocks}
     return Kernel(name, "tensor", title, dtypes=("bfloat16",), block_sizes=blocks, capability=capability,
-                  emulated=name in PIECES, refuses=_ONLY_BFLOAT16 | why)  # fmt: skip
+                  refuses=_ONLY_BFLOAT16 | why)  # fmt: skip
 
 
 KERNELS = (
@@ -109,6 +111,7 @@ def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
     if small:
         rows = choice.block_size // 2
         columns = 64 if n // rows * (n // 64) <= gpu.multiprocessors else 128
+    down, across = (16, 16) if kernel.name == "tensor_wmma" else (rows, columns)  # there each warp reads for itself
     blocks = n // rows * (n // columns)
     if kernel.name in ("tensor_persistent", "tensor_whole_lines"):
         blocks = min(gpu.multiprocessors, blocks)
@@ -135,7 +138,7 @@ def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
         steps=(launch,),
         result="P",
         result_count=n * n,
-        bytes_moved=2 * n * n * (n // rows + n // columns),
+        bytes_moved=2 * n * n * (n // down + n // across),
         flops=2 * n**3,
         additions=n,
         grid_size=grid[0] * grid[1],

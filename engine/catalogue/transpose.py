@@ -20,8 +20,8 @@ _TRANSPOSE = Ladder(
     name="transpose",
     title="Matrix transpose: as fast as a copy",
     lecture="After G. Ruetsch and P. Micikevicius 2009, Optimizing Matrix Transpose in CUDA",
-    summary="A transpose moves every number once and computes nothing, so a copy of the same matrix is its roof. What "
-    "keeps it below is the order in which memory is touched, in global memory first and then in shared memory.",
+    summary="A transpose moves every number once and computes nothing, so a copy of the same matrix is its roof. The "
+    "order of the accesses keeps it below, first in global memory and then in shared memory.",
     n=4096,
     emulator_n=512,
     block_size=256,
@@ -37,15 +37,15 @@ _TRANSPOSE = Ladder(
         "long as the copy.",
     ),
     rungs=(
-        Rung("transpose_copy", "copy", "The roof: the same bytes are read and written as they lie."),
-        Rung("transpose_naive", "naive", "What was read together was written together; a row that becomes a column is "
-             "written to 32 places, a whole row apart.", promise="slower", shows="+sectors"),
+        Rung("transpose_copy", "copy", "The roof: the same bytes are read and written in the order of memory."),
+        Rung("transpose_naive", "naive", "Numbers that were read together were written together; a row that becomes a "
+             "column is written to 32 places, a whole row apart.", promise="slower", shows="+sectors"),
         Rung("transpose_tiled", "tile", "Every store touched 32 sectors; now a tile in shared memory is read by column "
              "and written by row.", promise="faster", shows="sectors"),
-        Rung("transpose_padded", "padding", "All lanes met in one bank of shared memory; one unused column spreads "
+        Rung("transpose_padded", "padding", "All lanes read from one bank of shared memory; one unused column spreads "
              "them over all banks.", promise="faster", counter="bank_conflicts", shows="bank_conflicts"),
         Rung("transpose_vectorized", "vectors", "Every load and store moved one word of each lane; now it moves 16 "
-             "bytes, turned in registers, and a swizzle does what the unused column did.", promise="faster",
+             "bytes, turned in registers, and a swizzle replaces the unused column.", promise="faster",
              counter="warp_instructions", shows="global_load_requests"),
     ),
 )  # fmt: skip
@@ -102,7 +102,7 @@ def check(plan: Plan, output: Array) -> Check:
         output = output[: checks.FIRST]  # which tell as much as all
     places = np.arange(len(output))
     read = places if copied else places % n * n + places // n
-    return checks.equal(output, period[read % len(period)], "Checked: every number, exactly.")
+    return checks.equal(output, period[read % len(period)], "Checked: every number, exactly.", n)
 
 
 def _strip_is_right(found: Array, period: Array, row: int) -> bool:

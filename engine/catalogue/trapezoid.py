@@ -33,9 +33,8 @@ _COOPER = Ladder(
     today=(
         "From the loop on the CPU to the last rung the lecture gains {paper trapezoid_scalar trapezoid_sequential}, "
         "and here it is {times trapezoid_scalar trapezoid_sequential}; but both ends are thousands of times faster.",
-        "The lecture does not say what its clock holds; 5.5 s are 84 µs for each point, far more than a sine and a "
-        "cosine take. Here it is the loop and the launches, and nothing else: {time trapezoid_scalar} and "
-        "{time trapezoid_sequential}.",
+        "The lecture does not say what was timed; 5.5 s are 84 µs for each point, far more than a sine and a cosine "
+        "take. Here only the loop and the launches are timed: {time trapezoid_scalar} and {time trapezoid_sequential}.",
         "At this N the GPU's rungs are bound by launching: an empty kernel takes {floor trapezoid_sequential} of the "
         "{time trapezoid_sequential}. At N = 2^24 the CPU takes "
         "{times trapezoid_scalar trapezoid_sequential n=16777216} as long.",
@@ -53,24 +52,24 @@ _COOPER = Ladder(
         "this one it is O(h²), which the picture of the errors shows.",
         "In one launch it takes {time trapezoid_one_launch}, and {time trapezoid_one_launch n=16777216} at "
         "N = 2^24, where the rung before takes {times trapezoid_sequential trapezoid_one_launch n=16777216} as long.",
-        "The race is wrong here too. Its time is left blank, as that of a wrong answer says nothing.",
+        "The race is wrong here too. Its time is left blank, because the time of a wrong answer says nothing.",
     ),
     rungs=(
-        Rung("trapezoid_scalar", "scalar", "The composite rule as anybody would write it: one loop on the CPU.",
+        Rung("trapezoid_scalar", "scalar", "The obvious form of the composite rule: one loop on the CPU.",
              "Scalar Trapezoid", None, published("cooper", "scalar-cpu")),
         Rung("trapezoid_global_race", "global race",
              "The loop evaluated one point at a time; now each point has its thread, and all reduce one array. "
              "Fast, and wrong.", "CUDA Reduce; What's wrong?!", None,
              published("cooper", "global-race (wrong result)")),
         Rung("trapezoid_blocked_global", "blocked, global memory",
-             "Blocks do not run at the same time, nor do warps; now a block reduces only its own points and waits "
-             "at every step.", "Blocked Reduce", "host", published("cooper", "blocked-global + host sum"),
+             "Blocks do not run at the same time, and neither do warps; now a block reduces only its own points and "
+             "waits at every step.", "Blocked Reduce", "host", published("cooper", "blocked-global + host sum"),
              shows="findings"),
         Rung("trapezoid_shared_host", "shared memory",
              "The function values lay in global memory, where only one block needed them; now they are shared by "
              "that block.", "Shared Memory", "host", published("cooper", "shared-memory + host sum"), shows="sectors"),
         Rung("trapezoid_any_block", "any block size",
-             "The tree needed a power of two; one more test, and a block may have 100 threads. Only four lanes of its "
+             "The tree needed a power of two; with one more test a block may have 100 threads. Only four lanes of its "
              "fourth warp then work.", "Warps", "host", promise="same", shows="+warp_instructions"),
         Rung("trapezoid_shared_relaunch", "second reduce",
              "The host added the block sums one after the other; now a second kernel reduces them.",
@@ -82,8 +81,9 @@ _COOPER = Ladder(
              "Divergent Branch", "relaunch", published("cooper", "sequential + second reduce"), "faster",
              shows="divergent_branches"),
         Rung("trapezoid_one_launch", "one launch",
-             "After the lecture: a thread had one point, every step its barrier, and the block sums a launch; now a "
-             "thread adds many points in a register, and the last block finishes.", promise="faster", shows="launches"),
+             "After the lecture: a thread had one point, every step a barrier, and the block sums a launch of their "
+             "own; now a thread adds many points in a register, and the last block adds the block sums.",
+             promise="faster", shows="launches"),
     ),
 )  # fmt: skip
 

@@ -12,7 +12,7 @@ import numpy as np
 from engine.catalogue import checks, data
 from engine.catalogue.entries import Kernel, Ladder, Parameter, Rung, Topic
 from engine.catalogue.gpu_models import GPU, GpuModel
-from engine.catalogue.plans import elements, knob, launch_of, plan_with
+from engine.catalogue.plans import elements, launch_of, plan_with, value_of_parameter
 from engine.catalogue.published import HEIDELBERG
 from engine.records import Array, Buffer, Check, Choice, NotRunnable, Plan, Scalar, Settled, Step, Zero
 
@@ -20,7 +20,7 @@ _SCHEDULING = Ladder(
     name="heidelberg-volta",
     title="Heidelberg: Volta's independent thread scheduling",
     lecture=HEIDELBERG,
-    summary="What a warp promises about the order of its lanes, and what it no longer does. On the emulator choose "
+    summary="What a warp promises about the order of its lanes, and what it no longer promises. On the emulator choose "
     "between lockstep (up to Pascal) and independent lanes.",
     n=256,
     block_size=128,
@@ -28,34 +28,37 @@ _SCHEDULING = Ladder(
     picture="motion",
     counter="atomics",
     today=(
-        "The lecture prints no times, and these kernels are not about them: all are bound by launching or by waiting.",
+        "The lecture prints no times, and these kernels are not about times: all of them mostly launch or wait.",
         "The lock that only independent scheduling can finish takes {time lock_spin}, the one that any GPU can finish "
         "{time lock_inside}, the one that serves in order {time lock_ticket}.",
-        "__syncwarp costs next to nothing where a warp is together anyway: the exchange takes "
+        "__syncwarp costs next to nothing if the warp has converged anyway: the exchange takes "
         "{times branch_exchange_syncwarp branch_exchange} as long with it.",
     ),
     rungs=(
-        Rung("branch_order", "if/else", "The lecture's branches with A, B, X, Y and Z: tickets show who runs when.",
+        Rung("branch_order", "if/else", "The lecture's branches with A, B, X, Y and Z: tickets show the order in which "
+             "they run.",
              "Volta's (and after) SIMT model"),
-        Rung("branch_order_syncwarp", "__syncwarp", "Z could run beside a branch; __syncwarp lets the lanes meet "
-             "before it.", "Volta's (and after) SIMT model", promise="same", shows="+warp_instructions"),
-        Rung("branch_exchange", "exchange", "An order alone does no harm; reading what the other branch wrote "
-             "does.",
+        Rung("branch_order_syncwarp", "__syncwarp", "Z could run beside a branch; now __syncwarp lets the lanes "
+             "converge before it.", "Volta's (and after) SIMT model", promise="same", shows="+warp_instructions"),
+        Rung("branch_exchange", "exchange", "The order alone is harmless; reading what the other branch wrote is not.",
              "Volta's (and after) SIMT model", shows="+findings"),
-        Rung("branch_exchange_syncwarp", "safe exchange", "The reader may have come too early; now the warp meets "
+        Rung("branch_exchange_syncwarp", "safe exchange", "A lane may have read too early; now the warp converges "
              "between writing and reading.", "Volta's (and after) SIMT model", promise="same", shows="findings"),
-        Rung("lock_inside", "lock, Pascal", "Lanes met once; a lock lets them wait for each other. Up to Pascal "
-             "only with the work inside the loop.", "Pascal's (and before) SIMT model", shows="+atomics"),
-        Rung("lock_spin", "lock", "The work had to be done inside the waiting loop; with independent lanes the "
-             "plain lock works. In lockstep it never ends.", "Starvation-free algorithms", shows="+atomics"),
-        Rung("lock_ticket", "ticket lock", "Nothing decided who is next; tickets do: nobody is passed over "
-             "forever, and no turn is lost to a thread that tries in vain.", "Starvation-free algorithms",
+        Rung("lock_inside", "lock, Pascal", "So far lanes met once; with a lock they wait repeatedly. Up to Pascal the "
+             "work had to be inside the loop.", "Pascal's (and before) SIMT model", shows="+atomics"),
+        Rung("lock_spin", "lock", "The work had to be done inside the waiting loop; with independent lanes the plain "
+             "lock works. In lockstep it never ends.", "Starvation-free algorithms", shows="+atomics"),
+        Rung("lock_ticket", "ticket lock", "Nothing decided which lane is next; tickets do: no lane is passed over "
+             "forever, and no thread loads the lock with failing tries.", "Starvation-free algorithms",
              promise="faster", shows="atomics"),
         Rung("groups_tile", "groups", "Nothing in the code said which threads work together; a group has a name "
              "and a size.",
-             "Escape the new feature", shows="+shuffles"),
-        Rung("groups_coalesced", "coalesced group", "The tiles were fixed; in a branch the group is whoever came.",
-             "Escape the new feature", shows="+atomics"),
+             "Escape the new feature", shows="+shuffles",
+             fixes="nothing; it shows how code names the threads that work together."),
+        Rung("groups_coalesced", "coalesced group", "The tiles were fixed; in a branch the group is the lanes that "
+             "took the branch.",
+             "Escape the new feature", shows="+atomics",
+             fixes="tiles of a fixed size, which cannot be the lanes that took a branch."),
     ),
 )  # fmt: skip
 
@@ -113,7 +116,7 @@ def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
             locks = 2 * warps if kernel.name == "lock_ticket" else warps
             return _planned(kernel, choice, (inputs,), warps, "zero", ("in", "out", count, "locks"), ("locks", locks))
         case "groups_tile":
-            tiles = ceil(n / knob(kernel, choice))
+            tiles = ceil(n / value_of_parameter(kernel, choice))
             return _planned(kernel, choice, (inputs,), tiles, "poison", ("in", "out", count))
         case "groups_coalesced":
             return _planned(kernel, choice, (inputs,), 1, "zero", ("in", "out", count))
@@ -149,7 +152,7 @@ def input_recipe(choice: Choice) -> dict[str, tuple[Array, int]]:
 def check(plan: Plan, output: Array) -> Check:
     """Check the answer by the rule of its kernel, which must hold in every order of the lanes."""
     choice = plan.choice
-    value = knob(_NAMED[choice.kernel], choice)
+    value = value_of_parameter(_NAMED[choice.kernel], choice)
     if choice.kernel.startswith("branch_order"):
         return tickets(output.reshape(choice.n, 3), choice.kernel == "branch_order_syncwarp")
     numbers = data.repeated(data.period(choice.dtype, SEED), choice.n)

@@ -1,5 +1,5 @@
 """The command line: kernels, run, sweep, code, emulate, check, sheets, grade, progress, record, warm, host, history,
-peers, doctor.
+peers, claims, doctor.
 
 Exit status: 0 ok, 1 wrong or with findings, 2 refused or not runnable, 3 the run failed (crash, deadline).
 """
@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from engine.catalogue import LADDERS
-from engine.commands import archive, libraries, measure
+from engine.commands import archive, claims, libraries, measure
 from engine.commands import lab as lab_parsers
 from engine.commands import sheets as sheet_parsers
 from engine.commands.measure import lines, rows
-from engine.commands.output import SESSION, exit_status
+from engine.commands.output import SESSION, exit_status, printable_streams
 from engine.records import NotRunnable
 from engine.records.words import whole_number
 
@@ -27,14 +27,15 @@ EVERY = "all"  # stands for all ladders
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status."""
     options = _parser().parse_args(arguments)
-    try:
-        return int(options.command(options))
-    except NotRunnable as refused:
-        print(refused, file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("Stopped.", file=sys.stderr)
-        return 3
+    with printable_streams():
+        try:
+            return int(options.command(options))
+        except NotRunnable as refused:
+            print(refused, file=sys.stderr)
+            return 2
+        except KeyboardInterrupt:
+            print("Stopped.", file=sys.stderr)
+            return 3
 
 
 def _kernels(options: argparse.Namespace) -> int:
@@ -144,6 +145,7 @@ def _parser() -> argparse.ArgumentParser:
 
     archive.add_parsers(commands, _whole_number)
     libraries.add_parser(commands)
+    claims.add_parser(commands)
     doctor = commands.add_parser("doctor", help="what works on this machine, and one fix a line")
     doctor.add_argument("--server", metavar="URL", help="ask a running dashboard instead: http://127.0.0.1:8501")
     doctor.set_defaults(command=_doctor)

@@ -10,10 +10,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from engine.compile.confinement import FIX, missing_confinement
+from engine.machine.cupy_cache import VARIABLE, cache_trouble
 from engine.machine.environment import driver_state, has_gpu
 from engine.records import NotRunnable, Source
 from engine.service import service
-from engine.service.health import server_readiness
+from engine.service.health import compiler_trouble, server_readiness
 from engine.service.queue import hosts_text
 from engine.store import database, measurements
 
@@ -53,6 +55,9 @@ def _checked(name: str, look: Callable[[], str]) -> DoctorCheck:
     except _Missing as missing:
         detail, fix = missing.args
         return DoctorCheck(name, False, detail, fix)
+    except OSError as error:
+        fix = f"Give this user the right to use {error.filename}." if error.filename else REINSTALL
+        return DoctorCheck(name, False, f"{type(error).__name__}: {error}", fix)
     except Exception as error:  # a check that crashes is an answer too
         first = next(iter(str(error).splitlines()), "")
         return DoctorCheck(name, False, f"{type(error).__name__}: {first}", REINSTALL)
@@ -71,6 +76,9 @@ def _imported(fix: str) -> Iterator[None]:
 
 
 def _nvrtc() -> str:
+    trouble = cache_trouble()
+    if trouble:
+        raise _Missing(trouble, f"Set {VARIABLE} to a folder that can be written.")
     with _imported(REINSTALL):
         from cupy_backends.cuda.libs import nvrtc
 
@@ -79,7 +87,17 @@ def _nvrtc() -> str:
         compile_source(
             Source("doctor.cu", 'extern "C" __global__ void k(T *out) { *out = 1; }', "int32"), EMULATED_ARCHITECTURE
         )
-        return "{}.{} compiles".format(*nvrtc.getVersion())
+    trouble = compiler_trouble()  # in the process that compiles students' texts
+    if trouble:
+        raise _Missing(trouble, "Start it as a user with a home folder, or see the message above.")
+    return "{}.{} compiles".format(*nvrtc.getVersion())
+
+
+def _confinement() -> str:
+    missing = missing_confinement()
+    if missing:
+        raise _Missing(missing.removesuffix(f" {FIX}"), FIX)
+    return "Landlock lets the compiler open its headers only"
 
 
 def _headers() -> str:
@@ -159,6 +177,7 @@ _CHECKS: dict[str, Callable[[], str]] = {
     "Python": _python,
     "NVRTC": _nvrtc,
     "CUDA headers": _headers,
+    "confinement": _confinement,
     "NVIDIA driver": _driver,
     "GPU": _gpu,
     "cuBLAS": _cublas,

@@ -13,6 +13,7 @@ from engine.backends.emulator.loading import load
 from engine.backends.emulator.ptx.syntax import InvalidPtx, PtxError
 from engine.compile.process import start
 from engine.lab.arguments import argument_of
+from engine.lab.filling import FILLS
 from engine.lab.kernels import KernelRun, OwnKernel, kernel, kernels
 from engine.records import SCHEDULES, Array, CompileError, NotRunnable, RunFailed, status_of
 from engine.records.counters import COUNTERS, IN_TABLE
@@ -37,7 +38,7 @@ def emulate(
     """Launch a kernel of `file` on the emulator; `words`: its arguments. An error is part of the answer."""
     asked = {"file": str(file), "kernel": name, "grid": list(grid), "block": list(block)}
     try:
-        arguments = [argument_of(word) for word in words]
+        arguments = [argument_of(word, place) for place, word in enumerate(words)]
         run = kernel(file, name).run(grid, block, arguments, shared=shared, cooperative=cooperative, schedule=schedule)
     except (NotRunnable, CompileError, RunFailed) as error:
         return _failed(asked, error)
@@ -150,7 +151,7 @@ def add_parsers(commands: Any, number: Callable[[str], int], command: Callable[[
     emulate.add_argument("--grid", type=number, nargs="+", default=[1], metavar="G", help="blocks, in x y z")
     emulate.add_argument("--block", type=number, nargs="+", default=[256], metavar="B", help="threads, in x y z")
     emulate.add_argument("--arg", action="append", default=[], metavar="VALUE", help="an argument, once for each: a "
-                         "number, float32[4096], float32[4096]=range (zeros, ones, random, 7), or x.npy")  # fmt: skip
+                         f"number, float32[4096], float32[4096]=range ({', '.join(FILLS)}, 7), or x.npy")  # fmt: skip
     emulate.add_argument("--shared", type=number, default=0, metavar="N", help="bytes of dynamic shared memory a block")
     emulate.add_argument("--cooperative", action="store_true", help="all blocks at once, for grid.sync()")
     emulate.add_argument("--schedule", metavar="{" + ",".join(SCHEDULES) + "}")

@@ -40,18 +40,18 @@ def add_parsers(commands: Any, number: Callable[[str], int]) -> None:
         one.add_argument("--n", type=number, help="elements, or matrix width; 2^22 and 4M work too")
         one.add_argument("--block-size", type=number)
         one.add_argument("--grid-size", type=number, help="blocks, of a kernel that strides over the grid")
-        one.add_argument("--parameter", type=number, metavar="V", help="the kernel's own knob, where it has one")
+        one.add_argument("--parameter", type=number, metavar="V", help="the kernel's own parameter, such as a stride")
         one.add_argument("--source", type=Path, metavar="FILE.cu", help="this file's kernel of the same name instead")
         one.set_defaults(command=answer)
     code.set_defaults(device="gpu", schedule=None)
 
-    sweep = commands.add_parser("sweep", help="every combination of kernels, sizes, block sizes, grids and knob values")
+    sweep = commands.add_parser("sweep", help="every combination of kernels, sizes, block sizes, grids and parameters")
     sweep.add_argument("kernels", nargs="+", metavar="KERNEL")
     sweep.add_argument("--n", type=number, nargs="+")
     sweep.add_argument("--block-sizes", type=number, nargs="+")
     sweep.add_argument("--grid-sizes", "--grid-size", dest="grid_size", type=number, nargs="+", metavar="G",
                        help="blocks, of kernels that stride over the grid")  # fmt: skip
-    sweep.add_argument("--parameter", type=number, nargs="+", metavar="V", help="values of the kernels' own knob")
+    sweep.add_argument("--parameter", type=number, nargs="+", metavar="V", help="values of the kernels' own parameter")
     sweep.add_argument("--csv", metavar="FILE")
     sweep.set_defaults(command=_sweep)
 
@@ -182,10 +182,10 @@ def rows() -> list[dict[str, Any]]:
 
 def lines() -> list[str]:
     """Return one line per kernel: its name, its title, and its parameter if it has one."""
-    return [f"{kernel.name:28} {kernel.title}{_knob(kernel)}" for kernel in KERNELS.values()]
+    return [f"{kernel.name:28} {kernel.title}{_macro(kernel)}" for kernel in KERNELS.values()]
 
 
-def _knob(kernel: Kernel) -> str:
+def _macro(kernel: Kernel) -> str:
     own = kernel.parameter
     return f"  [--parameter: {own.label}, {_range(own.values)}, else {own.default:,}]" if own else ""
 

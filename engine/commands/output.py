@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from typing import Any, TextIO, cast
+
 from engine.records import Measurement
 
 SESSION = "command line"  # the session of a command's runs
@@ -36,3 +42,34 @@ def sentence(m: Measurement) -> str:
         beside = (f"{peer.ratio:.2f} x {name}" for name, peer in m.peers.items() if peer.ratio is not None)
         return ", ".join([f"{head}, {m.time_us:,.2f} us", *said, *beside, asks.cache])
     return f"{head}, result {m.check.result:,}" if m.check else head
+
+
+# Controls other than a new line and a tab, marks that turn the direction of writing, and halves of letters.
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def printable(text: str) -> str:
+    """Return the text with each control character as its escape, because a terminal would obey it: `\\x1b`."""
+    return _CONTROLS.sub(lambda found: ascii(found[0])[1:-1], text.replace("\r\n", "\n"))
+
+
+@contextmanager
+def printable_streams() -> Iterator[None]:
+    """Make all that is printed meanwhile printable: sentences may quote a submission, a file or a compiler."""
+    out, errors = (cast("TextIO", _Printable(stream)) for stream in (sys.stdout, sys.stderr))
+    with redirect_stdout(out), redirect_stderr(errors):
+        yield
+
+
+class _Printable:
+    """A text stream that writes printable text."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        self._stream.write(printable(text))
+        return len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)

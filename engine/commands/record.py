@@ -76,7 +76,7 @@ def contents(quick: bool = False) -> Iterator[Item]:
     reduction = TOPICS["reduction"]
     yield from _rungs()
     yield from _lectures()
-    yield from _knobs()
+    yield from _parameters()
     harris = LADDERS["harris"]  # its page asks how many elements a thread should take
     yield from _elements(reduction, (harris.n,), harris.block_size)
     yield from _elements(reduction, ELEMENT_SIZES, ELEMENT_BLOCK)
@@ -121,7 +121,7 @@ def _lectures() -> Iterator[Item]:
                 yield Item(choice, "claims", COLD, 1.5)
 
 
-def _knobs() -> Iterator[Item]:
+def _parameters() -> Iterator[Item]:
     """Every value of every parameter, at the size of the kernel's first ladder and at a few larger ones."""
     for kernel in KERNELS.values():
         if kernel.parameter is None:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
+from secrets import randbits
 from typing import TYPE_CHECKING, Any
 
 from engine.commands.lab import Answer
 from engine.records import NotRunnable
 from engine.sheets import progress as kept
-from engine.sheets.folder import load, names
-from engine.sheets.grading import graded, handed_in, record, table
-from engine.sheets.sheet import Question, Sheet
+from engine.sheets.folder import faults, load, names
+from engine.sheets.grading import graded, handed_in, record, run_of, table
+from engine.sheets.progress import Progress
+from engine.sheets.sheet import LEVELS, ORIGINS, Question, Sheet
+from engine.sheets.trying import trials
+from engine.store import database
 
 
 def list_sheets(name: str | None) -> Answer:
@@ -26,6 +31,8 @@ def list_sheets(name: str | None) -> Answer:
             "sheet": sheet.name,
             "title": sheet.title,
             "lecture": sheet.lecture,
+            "origin": sheet.origin,
+            "level": sheet.level,
             "ladder": sheet.ladder,
             "kernel": sheet.function,
             "text": sheet.text,
@@ -42,8 +49,18 @@ def list_sheets(name: str | None) -> Answer:
         }
         for sheet in found
     ]
-    text = _describe_sheet(found[0]) if name else "\n".join(f"{sheet.name:24} {sheet.title}" for sheet in found)
-    return Answer("ok", {"status": "ok", "reason": None, "sheets": rows}, text)
+    left_out = {} if name else faults()
+    text = _describe_sheet(found[0]) if name else "\n".join([*map(_describe_row, found), *_left_out(left_out)])
+    return Answer("ok", {"status": "ok", "reason": None, "sheets": rows, "left_out": left_out}, text)
+
+
+def _describe_row(sheet: Sheet) -> str:
+    return f"{sheet.name:24} {LEVELS[sheet.level]:14} {ORIGINS[sheet.origin]:23} {sheet.title}"
+
+
+def _left_out(faults: Mapping[str, str]) -> list[str]:
+    """Return a line for each sheet that cannot be read."""
+    return [f"Left out: {why}" for why in faults.values()]
 
 
 def _describe_sheet(sheet: Sheet) -> str:
@@ -51,22 +68,41 @@ def _describe_sheet(sheet: Sheet) -> str:
         "\n".join([f"  {check.name}: {check.aim}", *(f"    {letter}) {words}" for letter, words in _choices(check))])
         for check in sheet.checks
     ]
-    return "\n".join([sheet.title, "", sheet.text, "", "Checks:", *checks, "", sheet.start]).rstrip()
+    return "\n".join([sheet.title, sheet.kind, "", sheet.text, "", "Checks:", *checks, "", sheet.start]).rstrip()
 
 
 def _choices(check: object) -> list[tuple[str, str]]:
     return list(check.lettered.items()) if isinstance(check, Question) else []
 
 
-def grade(name: str, paths: Sequence[Path]) -> Answer:
-    """Grade the submissions at these paths. Status "wrong" if one of them failed."""
+def try_sheet(name: str) -> Answer:
+    """Try the start, the solution and the wrong answers of a sheet. Status "wrong" if one ends as it must not."""
+    try:
+        sheet = load(name)
+    except NotRunnable as refused:
+        return Answer("refused", {"sheet": name, "status": "refused", "reason": str(refused)}, str(refused))
+    found = list(trials(sheet, run_of(sheet, f"try {name}")))
+    status = "ok" if all(trial.good for trial in found) else "wrong"
+    wide = max(len(trial.name) for trial in found)
+    told = [f"{'ok' if trial.good else 'no':4}{trial.name:{wide}}  {trial.sentence}" for trial in found]
+    record = {"sheet": sheet.name, "status": status, "reason": None, "trials": [asdict(trial) for trial in found]}
+    return Answer(status, record, "\n".join(told))
+
+
+def grade(name: str, paths: Sequence[Path], seed: int | None = None) -> Answer:
+    """Grade the submissions at these paths. Status "wrong" if one of them failed.
+
+    `seed`: draws the runs at sizes that no sheet shows; by default it is new each time.
+    """
+    seed = randbits(32) if seed is None else seed
     try:
         sheet = load(name)
         found = handed_in(sheet, paths)
     except NotRunnable as refused:
         return Answer("refused", {"sheet": name, "status": "refused", "reason": str(refused)}, str(refused))
-    grades = graded(sheet, found)
-    return Answer("ok" if all(each.passed for each in grades) else "wrong", record(sheet, grades), table(sheet, grades))
+    grades = graded(sheet, found, seed)
+    status = "ok" if all(each.passed for each in grades) else "wrong"
+    return Answer(status, record(sheet, grades, seed), table(sheet, grades))
 
 
 def progress(name: str | None) -> Answer:
@@ -78,35 +114,63 @@ def progress(name: str | None) -> Answer:
     everybody = {sheet.name: kept.of_everybody(sheet) for sheet in sheets}
     rows = [
         {"sheet": sheet.name, "student": owner, "passed": one.passed, "of": len(sheet.checks), "hints": one.hints,
-         "solution": one.solution, "checks": dict(one.checks)}
+         "solution": one.solution, "checks": dict(one.checks), "last": dict(one.last), "tried": one.tried,
+         "times": dict(one.times)}
         for sheet in sheets
         for owner, one in everybody[sheet.name].items()
     ]  # fmt: skip
-    told = [
-        f"{row['sheet']:24} {row['student']:20} {row['passed']} of {row['of']}"
-        + (f", {row['hints']} hints" if row["hints"] else "")
-        + (", solution" if row["solution"] else "")
-        for row in rows
+    left_out = {} if name else faults()
+    told = [_describe_progress(sheet, owner, one, bool(name)) for sheet in sheets
+            for owner, one in everybody[sheet.name].items()]  # fmt: skip
+    trouble = database.trouble()
+    status = "failed" if trouble else "ok"
+    lines = [
+        *(told or ["Nobody has begun yet."] * (not trouble)),
+        *_left_out(left_out),
+        *([trouble] if trouble else []),
     ]
-    return Answer("ok", {"status": "ok", "reason": None, "students": rows}, "\n".join(told) or "Nobody has begun yet.")
+    record = {"status": status, "reason": trouble, "students": rows, "left_out": left_out}
+    return Answer(status, record, "\n".join(lines))
+
+
+def _describe_progress(sheet: Sheet, owner: str, one: Progress, by_check: bool) -> str:
+    """Return a line, and `by_check` a line more for each check: the best attempt, the last one, and when."""
+    line = f"{sheet.name:24} {owner:20} {one.passed} of {len(sheet.checks)}"
+    line += f", {one.hints} hints" if one.hints else ""
+    line += ", solution" if one.solution else ""
+    wide = max(len(check.name) for check in sheet.checks)
+    checks = [f"    {check.name:{wide}}  {_describe_check(one, check.name)}" for check in sheet.checks]
+    return "\n".join([line, *(checks if by_check else [])])
+
+
+def _describe_check(one: Progress, name: str) -> str:
+    best, last = (kept.WORDS[states[name]] if name in states else "not tried" for states in (one.checks, one.last))
+    when = f", {one.times[name]}" if name in one.times else ""
+    return f"{best}{when}" + ("" if best == last else f"; last attempt {last}, {one.tried}")
 
 
 if TYPE_CHECKING:
     from engine.commands.lab import Answer
 
 _NAMED = "a name, or a folder with a sheet.toml"
+_NAME_ONE = "Name the sheet to try, or its folder."
 
 
 def add_parsers(commands: Any, command: Callable[[argparse.Namespace], int]) -> None:
     """Add `sheets`, `grade` and `progress`. `command` gets options whose `answer(options)` is an Answer."""
     listed = commands.add_parser("sheets", help="the lab sheets; with a name, what it asks and what to start from")
     listed.add_argument("sheet", nargs="?", metavar="SHEET", help=_NAMED)
+    listed.add_argument("--try", action="store_true", dest="trial", help="try the sheet's own start, solution and "
+                        "wrong answers: each must end as the sheet says")  # fmt: skip
     listed.set_defaults(command=command, answer=_list)
 
     grade = commands.add_parser("grade", help="submissions of a lab sheet, checked one by one")
     grade.add_argument("sheet", metavar="SHEET", help=_NAMED)
     grade.add_argument("files", nargs="+", type=Path, metavar="FILE", help="a folder with a file or folder for each "
                        "student; or files and folders, one each")  # fmt: skip
+    grade.add_argument(
+        "--seed", type=int, help="repeat the hidden runs of an earlier grading: its --json names the seed"
+    )
     grade.set_defaults(command=command, answer=_graded)
     progress = commands.add_parser("progress", help="who is where in the lab sheets, from what this server has kept")
     progress.add_argument("sheet", nargs="?", metavar="SHEET", help="one sheet, check by check")
@@ -116,15 +180,14 @@ def add_parsers(commands: Any, command: Callable[[argparse.Namespace], int]) -> 
 
 
 def _list(options: argparse.Namespace) -> Answer:
-
-    return list_sheets(options.sheet)
+    if options.trial and not options.sheet:
+        return Answer("refused", {"status": "refused", "reason": _NAME_ONE}, _NAME_ONE)
+    return try_sheet(options.sheet) if options.trial else list_sheets(options.sheet)
 
 
 def _progress(options: argparse.Namespace) -> Answer:
-
     return progress(options.sheet)
 
 
 def _graded(options: argparse.Namespace) -> Answer:
-
-    return grade(options.sheet, options.files)
+    return grade(options.sheet, options.files, options.seed)

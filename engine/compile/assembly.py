@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from engine.compile.control_flow import conditions_of
 from engine.compile.cubin import Section, sections_of
 
 
@@ -83,11 +84,15 @@ _LINES, _TEXT = ".nv_debug_line_sass", ".nv_debug_ptx_txt"
 
 @dataclass(frozen=True)
 class SharedAccess:
-    """A load ("ld") or store ("st") of shared memory in machine code: its PTX line and its bytes per lane."""
+    """A load ("ld") or store ("st") of shared memory in machine code: its PTX line and its bytes per lane.
+
+    `conditions`: as `conditions_of` returns them; None: unknown.
+    """
 
     place: int
     op: str
     size: int
+    conditions: frozenset[int] | None = field(default=None, compare=False)
 
 
 def shared_accesses(cubin: bytes, ptx: str, kernel: str) -> tuple[SharedAccess, ...] | None:
@@ -107,23 +112,27 @@ def shared_accesses(cubin: bytes, ptx: str, kernel: str) -> tuple[SharedAccess, 
         owner = name.removeprefix(".text.")
         # A kernel has its arguments in a constant memory of its own; a section without one is a function.
         if owner == kernel or (owner != name and f".nv.constant0.{owner}" not in numbers):
-            found += _accesses(sections[number].data, places.get(number, {}))
+            found += _accesses(sections[number].data, places.get(number, {}), owner == kernel)
     return tuple(found)
 
 
 def _same_text(held: bytes, ptx: str) -> bool:
+    """Compare without comments: the cubin keeps some of them, such as that of a call."""
     lines = zip(held.decode().split("\0"), ptx.split("\n"), strict=False)
-    return all(mine.strip() == given.partition("//")[0].strip() for mine, given in lines if mine)
+    return all(mine.partition("//")[0].strip() == given.partition("//")[0].strip() for mine, given in lines if mine)
 
 
-def _accesses(code: bytes, places: dict[int, int]) -> Iterator[SharedAccess]:
-    place = 0
-    for at in range(0, len(code) - _BYTES + 1, _BYTES):
-        place = places.get(at, place)
-        low, high = struct.unpack_from("<QQ", code, at)
-        op = _SHARED.get(low & 0xFFF)
-        if op and low >> 12 & 15 != _NEVER:
-            yield SharedAccess(place, op, SIZES[high >> 9 & 7])
+def _accesses(code: bytes, places: dict[int, int], is_kernel: bool) -> Iterator[SharedAccess]:
+    """Yield the accesses of a section; a function's conditions are unknown, because its callers have more."""
+    read = [int.from_bytes(code[at : at + _BYTES], "little") for at in range(0, len(code) - _BYTES + 1, _BYTES)]
+    lines, place = [], 0
+    for number in range(len(read)):
+        place = places.get(number * _BYTES, place)
+        lines.append(place)
+    found = [(at, op) for at, one in enumerate(read) if (op := _SHARED.get(one & 0xFFF)) and one >> 12 & 15 != _NEVER]
+    conditions = conditions_of(read, lines) if is_kernel and found else {}
+    for at, op in found:
+        yield SharedAccess(lines[at], op, SIZES[read[at] >> 73 & 7], conditions.get(at))
 
 
 def _relocated(sections: list[Section], numbers: dict[str, int]) -> dict[int, int]:

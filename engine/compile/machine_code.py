@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from engine.compile.assembly import SIZES
+from engine.compile.control_flow import branch_target, is_certain
 
 _NO_OPERATION, _FFMA = 0x118, 0x023
 _FREE = 255  # the zero register has no bank
@@ -67,7 +68,6 @@ _COPY, _COPIES_DONE, _WAIT = 0x1AE, 0x1AF, 0x11A  # LDGSTS, LDGDEPBAR, DEPBAR.LE
 _BOXES = (0x1B4, 0x1BA)  # copy-engine instructions: UTMALDG, UBLKCP
 _BRANCH, _EXIT, _NOP = 0x147, 0x14D, 0x118
 _IMMEDIATE, _ZERO = 4, 255  # the form with an immediate second factor; the zero register
-_ALWAYS = 7  # a predicate
 _PASSES = 8  # passes through a loop, after which its loads in flight no longer grow
 
 
@@ -148,21 +148,9 @@ def _size(one: int) -> int:
     return SIZES[one >> 73 & 7]
 
 
-def _target(code: Sequence[int], at: int) -> int:
-    """Return the target of the branch at `at`.
-
-    The branch holds the distance from the next instruction in words of 4 bytes: the low 8 bits in bits 16 to 23, the
-    rest in bits 34 to 81.
-    """
-    one = code[at]
-    far = one >> 34 & (1 << 48) - 1
-    far -= far >> 47 << 48
-    return at + 1 + (far << 8 | one >> 16 & 0xFF) * 4 // _BYTES
-
-
 def _certain(one: int) -> bool:
     """Return whether the instruction is an unconditional jump or exit."""
-    return one & 0x1FF in (_BRANCH, _EXIT) and one >> 12 & 15 == _ALWAYS and one >> 87 & 7 == _ALWAYS
+    return one & 0x1FF in (_BRANCH, _EXIT) and is_certain(one)
 
 
 def _loops(code: Sequence[int]) -> list[tuple[int, int]]:
@@ -173,8 +161,8 @@ def _loops(code: Sequence[int]) -> list[tuple[int, int]]:
     """
     found: dict[int, int] = {}
     for at, one in enumerate(code):
-        if one & 0x1FF == _BRANCH and 0 <= _target(code, at) <= at:
-            first = _target(code, at)
+        if one & 0x1FF == _BRANCH and 0 <= branch_target(code, at) <= at:
+            first = branch_target(code, at)
             if _reached(code, at, None) and not _reached(code, at, first):
                 found[first] = max(at, found.get(first, at))
     return sorted(found.items())
@@ -190,7 +178,7 @@ def _reached(code: Sequence[int], wanted: int, closed: int | None) -> bool:
                 return True
             seen.add(at)
             if code[at] & 0x1FF == _BRANCH:
-                ways.append(_target(code, at))
+                ways.append(branch_target(code, at))
             if _certain(code[at]):
                 break
             at += 1
@@ -218,7 +206,7 @@ def _in_flight(code: Sequence[int], first: int, last: int, passes: int) -> int:
             ways = [way for way in (now, met.get(at)) if way is not None]
             now = max(ways, key=_Flying.total, default=_Flying()).after(code[at])
             most = max(most, now.total())
-            if code[at] & 0x1FF == _BRANCH and at < (to := _target(code, at)) <= last:
+            if code[at] & 0x1FF == _BRANCH and at < (to := branch_target(code, at)) <= last:
                 met[to] = max(now, met.get(to, now), key=_Flying.total)
             if _certain(code[at]) and at < last:
                 now = None

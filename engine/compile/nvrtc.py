@@ -7,72 +7,16 @@ would break every `template <typename T>` in NVRTC's own headers.
 from __future__ import annotations
 
 import re
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
+from engine.compile import includes
 from engine.compile.limits import ASSEMBLED_BYTES, LOG_BYTES, PTX_BYTES, SENTENCE
 from engine.compile.process import call_apart
 from engine.records import C_TYPES, CompileError, Launch, NotRunnable, Scalar, Source, TensorMap, dtype_of
-
-_SPLICE = re.compile(r"\\[ \t]*\r?\n")  # a line splice, also inside a word
-_GAP = r"(?:[ \t]|/\*(?s:.*?)\*/)*"
-_ASKS = re.compile(
-    rf"(?:#|%:|\?\?=){_GAP}(?:include(?:_next)?|import|embed)\b{_GAP}(.*)|\b__has_(?:include(?:_next)?|embed)\b{_GAP}(.*)"
-)
-_NAMED = re.compile(r'"([^"\n]*)"|<([^>\n]*)>')
-_MENTIONED = re.compile(r"(?:#|%:)\s*(?:ifdef|ifndef)\s*$|\bdefined\s*\(?\s*$")  # whether __has_include is there
-_COMMENTED = re.compile(r"\s*//(?:(?!\*/).)*$")
-
-
-def check_includes(source: Source, folders: tuple[str, ...]) -> None:
-    """Raise CompileError with its line for an #include of an absolute path, a parent folder or a macro's name.
-
-    The same for a file that lies in the current folder and in none of `folders`.
-    """
-    text = _SPLICE.sub(lambda splice: "\0", source.text)  # keeps the line numbers
-    for asked in _ASKS.finditer(text.replace("\0", "")):
-        reason = _refused(asked, source, folders)
-        if reason is not None:
-            line = _line_of(text, asked.start())
-            sentence = f"{source.name} does not compile: line {line}: {reason}."
-            raise CompileError(sentence, sentence, line)
-
-
-def _refused(asked: re.Match[str], source: Source, folders: tuple[str, ...]) -> str | None:
-    before = asked.string[asked.string.rfind("\n", 0, asked.start()) + 1 : asked.start()]
-    if _COMMENTED.match(before):
-        return None
-    named = _NAMED.search(asked[1] or asked[2] or "")
-    if asked[1] is None and _MENTIONED.search(before):
-        return None
-    if asked[1] is None and (named is None or not asked[2].startswith("(")):
-        return "whether a header is there can be asked by its name only"
-    if named is None:
-        return "an #include must name its file itself, and not by a macro" if (asked[1] or "").strip() else None
-    name = named[1] if named[1] is not None else named[2]
-    if re.match(r"\s*(?:[/\\]|\w:)", name) or ".." in re.split(r"[/\\]", name):
-        return f"only headers of the include folders can be included, not {name}"
-    beside = any((folder / name).is_file() for folder in (Path(), Path(source.name).parent))
-    if beside and not any((Path(folder) / name).is_file() for folder in folders):
-        return f'cannot open source file "{name}"'
-    return None
-
-
-def _line_of(text: str, place: int) -> int:
-    """Return the line of an index into `text`, in which a NUL stands for each splice."""
-    parts = text.split("\0")
-    line, at = 1, 0
-    for number, part in enumerate(parts):
-        inside = part[: place - at] if place - at < len(part) or number == len(parts) - 1 else part
-        line += inside.count("\n")
-        at += len(part)
-        if at > place:
-            break
-        line += 1
-    return line
-
 
 # The emulator reads PTX of this architecture, and its access rules were measured on the machine code of that PTX.
 EMULATED_ARCHITECTURE, ASSEMBLED_ARCHITECTURE = "compute_90", "sm_90"
@@ -100,6 +44,10 @@ _ADVICE = (
         re.compile(r'^identifier "cuda[A-Z]\w+" is undefined'),
         "; a kernel that calls the runtime cannot be compiled here",
     ),
+    (re.compile('^namespace "cub" has no member "Max"'), "; CUDA 13 has cuda::maximum<> in its place"),
+    (re.compile('^namespace "cub" has no member "Min"'), "; CUDA 13 has cuda::minimum<> in its place"),
+    (re.compile('^namespace "cub" has no member "Sum"'), "; CUDA 13 has cuda::std::plus<> in its place"),
+    (re.compile('^namespace "(cub|thrust)" has no member "\\w+"'), r"; CUDA 13's \1 does not have it"),
 )
 _ERROR = re.compile(r"(?:^|: )(?:catastrophic |internal )?error(?: #[\w-]+)?: (.+)$", re.MULTILINE)
 
@@ -173,7 +121,7 @@ _foreign: dict[tuple[Source, str], Compiled] = {}
 def _compiled(source: Source, architecture: str) -> Compiled:
     from cupy_backends.cuda.libs import nvrtc  # a heavy import, needed only to compile
 
-    check_includes(source, include_folders())
+    includes.check_includes(source)
     options = (
         f"-arch={_fitting(source, architecture)}",
         "-lineinfo",
@@ -182,13 +130,18 @@ def _compiled(source: Source, architecture: str) -> Compiled:
         *(f"-D{name}={value}" for name, value in source.defines),
         *(f"-I{folder}" for folder in include_folders()),
         *(() if _NAMES_CUDA.search(source.text) else (_LEAN_GROUPS,)),
+        *(includes.LISTING if source.foreign else ()),
     )
     element = f"using T = {C_TYPES[source.dtype]};\n" if source.dtype else ""
-    program = nvrtc.createProgram(f'{element}{source.head}#line 1 "{source.name}"\n{source.text}', source.name, (), ())
+    text = f'{element}{source.head}#line 1 "{source.name}"\n{source.text}'
+    program = nvrtc.createProgram(text, Path(source.name).name, (), ())  # a folder in its name would be searched
+    opened: list[str] = []
     try:
         for name in source.names:
             nvrtc.addNameExpression(program, name)
-        nvrtc.compileProgram(program, options)
+        with includes.list_opened(opened) if source.foreign else nullcontext():
+            nvrtc.compileProgram(program, options)
+        includes.check_opened(source, opened, "", include_folders())
         cubin = b"" if architecture.startswith("compute_") else nvrtc.getCUBIN(program)
         symbols = tuple(nvrtc.getLoweredName(program, name) for name in source.names)
         ptx = nvrtc.getPTX(program)
@@ -198,9 +151,13 @@ def _compiled(source: Source, architecture: str) -> Compiled:
                 "possible; unroll less."
             )
             raise CompileError(sentence, sentence)
+        if source.foreign:
+            includes.check_inline(source, ptx.decode())
         return Compiled(ptx, cubin, symbols, _shortened(nvrtc.getProgramLog(program).strip()))
     except nvrtc.NVRTCError as error:
-        log = _shortened(nvrtc.getProgramLog(program).strip())
+        log = nvrtc.getProgramLog(program).strip()
+        includes.check_opened(source, opened, log, include_folders())
+        log = _shortened(log)
         raise _first_error(source, log or str(error)) from None
     finally:
         nvrtc.destroyProgram(program)
@@ -286,7 +243,7 @@ def _first_error(source: Source, log: str) -> CompileError:
         lines[0] if lines else log.strip().partition("\n")[0],
     )
     found, place = _ERROR.search(first), own.match(first)
-    what = (found[1] if found else first).rstrip(". ")
+    what = (found[1] if found else first).rstrip(".: ")
     what = what if len(what) <= SENTENCE else f"{what[:SENTENCE]} …"
     line = int(place[1]) if place else None
     if first.startswith("At end of source"):

@@ -18,8 +18,9 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, TypeVar
 
+from engine.compile.answers import MOST_BYTES, BadAnswer, unpacked
 from engine.compile.limits import CPU_S, StoppedCompilation, TookTooLong, check_text
-from engine.records import CompileError
+from engine.records import CompileError, NotRunnable
 
 ROOT = Path(__file__).parents[2]
 _END_S = 5.0  # a server ends at once when told to
@@ -43,10 +44,15 @@ class _Server:
             )
         self._connection: Connection[Any, Any] = Connection(ours.detach())
 
-    def asked(self, request: bytes) -> bytes:
+    def asked(self, request: bytes) -> tuple[bool, Any]:
         """Send a request and return the answer. EOFError or OSError if the server has ended."""
         self._connection.send_bytes(request)
-        return self._connection.recv_bytes()
+        answer = self._connection.recv_bytes(MOST_BYTES)
+        try:
+            ok, made = unpacked(answer)
+            return bool(ok), made
+        except (BadAnswer, ValueError, TypeError):
+            return False, StoppedCompilation(1)
 
     def close(self) -> None:
         """End the process."""
@@ -66,17 +72,24 @@ def start() -> None:
         _started()
 
 
+def stop() -> None:
+    """End the server; the next call starts another."""
+    with _asking:
+        _end()
+
+
 def call_apart(name: str, text: str, function: Callable[..., Value], *arguments: Any, cpu_s: int = CPU_S) -> Value:
     """Call function(*arguments), which compiles the text `name`, in a separate process. Raises what the function
     raises.
 
-    NotRunnable: the text is too long or unreadable. CompileError: it takes too much memory. TookTooLong: it takes more
-    than `cpu_s` seconds of a core. The function is a module's, and its arguments and value can be pickled.
+    NotRunnable: the text is too long or unreadable, or the compiler does not start. CompileError: it takes too much
+    memory. TookTooLong: it takes more than `cpu_s` seconds of a core. The function is a module's; its arguments can be
+    pickled, and `engine.compile.answers` knows its value.
     """
     check_text(name, text)
     request = pickle.dumps((function, pickle.dumps(arguments), cpu_s))
     with _asking:
-        ok, made = pickle.loads(_ask(request))
+        ok, made = _ask(request)
     if ok:
         value: Value = made
         return value
@@ -86,16 +99,22 @@ def call_apart(name: str, text: str, function: Callable[..., Value], *arguments:
     raise made
 
 
-def _ask(request: bytes) -> bytes:
+def _ask(request: bytes) -> tuple[bool, Any]:
     """Ask the kept server; if it has died, ask a new one, because this request did not kill it."""
     try:
         return _started().asked(request)
     except (EOFError, OSError):
         _end()
-        return _started().asked(request)
     except BaseException:
         _end()  # otherwise its answer would be read as that of the next request
         raise
+    try:
+        return _started().asked(request)
+    except (EOFError, OSError):
+        _end()
+        raise NotRunnable(
+            "The compiler does not start on this computer: its owner finds the reason in the log, or with doctor."
+        ) from None
 
 
 def _started() -> _Server:

@@ -1,7 +1,6 @@
 """A block's trace as a Plotly figure: lanes x banks over time.
 
-What moves with the slider is sent once, as Plotly's frames: the browser steps and plays
-by itself.
+The steps are Plotly frames in the figure, so the browser steps and plays without asking the server.
 """
 
 from __future__ import annotations
@@ -18,17 +17,17 @@ from engine.figures.look import AMBER, BLUE, GREEN, GREY, IDLE, ON_PAGE, ORANGE,
 from engine.records.words import many
 
 MOST_FRAMES = 240
-MOST_SQUARES = 8_000  # of all frames together: a browser draws them at once, and a hall of browsers loads them
+MOST_SQUARES = 8_000  # of all frames together; every browser of a lecture loads and draws them
 _LATE = (AMBER, ORANGE, RED, "#b3261e", "#8e1f4b")  # the 2nd, 3rd, 4th, up to 8th, later wavefronts
 _GRID = "rgba(138,147,163,0.22)"
-# Without a full redraw Plotly would drop the bars below when a step is taken.
+# Without a full redraw Plotly drops the lower bars at each step.
 _NOW = {"mode": "immediate", "frame": {"duration": 0, "redraw": True}, "transition": {"duration": 0}}
 
 Moment = tuple[int, TracedStep, Request]  # the step's number in the trace, the step, the warp's request
 
 
 def moments(trace: Trace, warp: int) -> list[Moment]:
-    """The memory instructions of one warp, in their order."""
+    """Return the memory instructions of one warp, in order."""
     return [
         (number, step, request)
         for number, step in enumerate(trace.steps)
@@ -38,15 +37,15 @@ def moments(trace: Trace, warp: int) -> list[Moment]:
 
 
 def shown_moments(found: Sequence[Moment]) -> Sequence[Moment]:
-    """As many of them, from the first on, as `bank_figure` draws."""
+    """Return the first of these moments, as many as `bank_figure` draws."""
     squares = accumulate(WARP * max(1, step.size // WORD if step.space == "shared" else 1) for _, step, _ in found)
     return found[: min(MOST_FRAMES, sum(sofar <= MOST_SQUARES for sofar in squares))]
 
 
 def busiest(found: Sequence[Moment]) -> int:
-    """The position of the access to show first: the first shared one that conflicts most.
+    """Return the position of the access to show first: the shared access with the most bank conflicts.
 
-    Without conflicts that of the whole warp whose line comes most often; without such, the one with most passes.
+    Without conflicts: the line that whole warps execute most often; without such a line, the access with most passes.
     """
     whole = [step.space == "shared" and min(request.places) >= 0 for _, step, request in found]
     times = Counter(step.line for (_, step, _), on in zip(found, whole, strict=True) if on)
@@ -56,10 +55,10 @@ def busiest(found: Sequence[Moment]) -> int:
 
 
 def bank_figure(trace: Trace, warp: int, start: int = 0, look: Look = ON_PAGE) -> Figure:
-    """Which lane touches which bank (or sector), step by step, with a slider and a play button.
+    """Draw which lane accesses which bank (or sector), step by step, with a slider and a play button.
 
-    A square is a lane's access, coloured by the wavefront that serves it; below, the passes of every memory instruction
-    of the warp. `start`: the position among `moments` that is shown first. Without a height the figure fills its place.
+    A square is a lane's access, coloured by its wavefront; below are the passes of every memory instruction of the
+    warp. `start`: the position among `moments` that is shown first. Without a height the figure fills its container.
     """
     found = shown_moments(moments(trace, warp))
     start = min(start, max(len(found) - 1, 0))
@@ -87,7 +86,7 @@ def bank_figure(trace: Trace, warp: int, start: int = 0, look: Look = ON_PAGE) -
 
 
 def _frame(position: int, most: int, step: TracedStep, request: Request) -> list[dict[str, Any]]:
-    """What moves: the squares, the column of active lanes, the sentence, the cursor."""
+    """Return one frame: the squares, the column of active lanes, the sentence and the cursor."""
     x: list[int] = []
     y: list[int] = []
     colours: list[str] = []
@@ -126,14 +125,14 @@ def _frame(position: int, most: int, step: TracedStep, request: Request) -> list
 
 
 def _turns(step: TracedStep, request: Request) -> list[int]:
-    """When each lane of an access to global memory is served: lanes of an atomic wait for those at their address."""
+    """Return each lane's turn in a global access: lanes of an atomic wait for earlier lanes at the same address."""
     if step.kind != "atomic":
         return [1] * len(request.places)
     return [request.places[: lane + 1].count(place) for lane, place in enumerate(request.places)]
 
 
 def moment_line(step: TracedStep, request: Request) -> str:
-    """What one memory instruction of a warp costs: "line 22: load of partial, 2 wavefronts, 1 bank conflict"."""
+    """Describe the cost of a warp's memory instruction: "line 22: load of partial, 2 wavefronts, 1 bank conflict"."""
     lanes = sum(place >= 0 for place in request.places)
     what = {"load": "load of", "store": "store to", "atomic": "atomic on"}[step.kind]
     head = f"<b>line {step.line}</b>: {what} {step.array or step.space}, {many(lanes, 'lane')}"
@@ -154,14 +153,14 @@ def _asked(step: TracedStep, request: Request) -> int:
 
 
 def wave_colour(served: int) -> str:
-    """The colour of a lane that the `served`-th wavefront serves: blue for the first, ever redder for later ones."""
+    """Return the colour of a lane in the `served`-th wavefront: blue for the first, redder for later ones."""
     if served <= 1:
         return BLUE
     return _LATE[served - 2] if served <= 4 else _LATE[3] if served <= 8 else _LATE[4]
 
 
 def _passes(found: Sequence[Moment]) -> list[dict[str, Any]]:
-    """The strip of time: passes of every memory instruction, conflicts on top."""
+    """Draw the passes of every memory instruction over time, with conflicts on top."""
     bars: list[dict[str, Any]] = []
     for colour, space, conflicts in ((BLUE, "shared", False), (ORANGE, "shared", True), (GREEN, "global", False)):
         part = [

@@ -1,4 +1,4 @@
-"""Bars down a ladder: a row a rung, its number behind the bar, an axis on which every bar can be seen."""
+"""Bars of a ladder: one row per rung, its number behind the bar, on an axis that shows every bar."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from engine.figures.look import (
 from engine.history.tables import COLUMNS, COUNTED, MEASURED, counted_text
 from engine.records.words import text_of
 
-LOG_FROM = 30  # longest over shortest bar: from here on a linear axis would hide the short ones
-FAR = 2.5  # a mark beyond so many longest bars has no line
+LOG_FROM = 30  # longest over shortest bar; above this ratio a linear axis hides the short bars
+FAR = 2.5  # a mark beyond FAR times the longest bar has no line
 Row = Mapping[str, Any]
 ROWS = "rungs"  # views/html/browser.js marks the row of the rung on the page
 BAR = 0.35  # half a bar's height, in rows
-NUMBER, STATUS = 0.27, 0.48  # of the axis: for the number behind the longest bar, and for a number with a status
-COLOURS = (GREY, *LINES[1:6])  # of marks: no bar's blue
+NUMBER, STATUS = 0.27, 0.48  # parts of the axis: for the number behind the longest bar; for a number with a status
+COLOURS = (GREY, *LINES[1:6])  # of marks; none is the blue of bars
 
 
 def bars(
@@ -50,9 +50,9 @@ def bars(
     The figure is the same on every rung: its `meta` says that its rows are rungs, and the browser marks the row of the
     rung on the page.
 
-    `nothing`: what an empty plot says. The axis is logarithmic, and says so, if the longest bar is more than LOG_FROM
-    times the shortest. `marks`: (name, value), vertical lines with their names above the plot. `published`: the
-    lecture's numbers, as bars below ours. `recorded`: the bars to hatch; None: as the rows say.
+    `nothing`: the text of an empty plot. The axis is logarithmic, and says so, if the longest bar is more than LOG_FROM
+    times the shortest. `marks`: (name, value), vertical lines with names above the plot. `published`: the lecture's
+    numbers, as bars below ours. `recorded`: the bars to hatch; None: follow the rows.
     """
     values = values_of(rows, key)
     texts = [_text(key, row, value) for row, value in zip(rows, values, strict=True)]
@@ -124,13 +124,13 @@ def _trace(values: Sequence[float | None], texts: Sequence[str], size: int) -> d
 
 
 def _legend_entry(name: str, text: str, near: bool, colour: str) -> dict[str, Any]:
-    """A trace without points, for the name of a mark in the legend; ▸: the mark is far to the right."""
+    """Return a trace without points that puts a mark's name into the legend; ▸: the mark is far to the right."""
     return {"type": "scatter", "mode": "lines", "x": [None], "y": [None], "line": {"color": colour, "width": 2},
             "name": f"<b>{name}</b> {text}{'' if near else ' ▸'}"}  # fmt: skip
 
 
 def _axis(known: Sequence[float], marks: Sequence[tuple[str, float]], statuses: bool, log: bool) -> dict[str, Any]:
-    """An axis that begins where every bar can be seen, and has room for the number behind the longest."""
+    """Return an axis that shows every bar and has room for the number behind the longest."""
     if not known:
         return {"showticklabels": False, "showgrid": False, "zeroline": False, "range": [0, 1]}
     room = 1 - (STATUS if statuses else NUMBER)
@@ -144,24 +144,31 @@ def _axis(known: Sequence[float], marks: Sequence[tuple[str, float]], statuses: 
 
 
 def _text(key: str, row: Row, value: float | None) -> str:
-    """The number behind a bar; of a recorded number also the status of the run here, if it failed."""
+    """Return the number behind a bar, and the status of a failed run here beside a recorded number."""
     if value is None:
         return ""
     number = counted_text(row, key) if COLUMNS[key].group == COUNTED else text_of(key, row[key])
-    status = row["status"]
-    if status in (None, "ok"):
-        return number
-    sign = "⚠" if status == "hazard" else "✗"
-    return f'{number} <span style="color:{RED}">{sign} {text_of("status", status)}</span>'
+    failure = _failure(row)
+    return f'{number} <span style="color:{RED}">{failure}</span>' if failure else number
+
+
+def _failure(row: Row) -> str:
+    """Return how a rung failed: "✗ wrong", or "⚠ hazard: emulated, ✗ wrong: recorded" if a run was recorded too."""
+    both = {row["checked"]: row["status"], "recorded": row["recorded_status"]}
+    return ", ".join(
+        f"{'⚠' if status == 'hazard' else '✗'} {text_of('status', status)}{f': {origin}' if both['recorded'] else ''}"
+        for origin, status in both.items()
+        if status not in (None, "ok")
+    )
 
 
 def _failures(rows: Sequence[Row], values: Sequence[float | None], size: int) -> list[dict[str, Any]]:
-    """The status of each failed rung, in place of its bar."""
+    """Return the failure of each failed rung, in place of its bar."""
     return [
-        {"text": f"✗ {text_of('status', row['status'])}", "x": 0, "xref": "paper", "xanchor": "left", "y": i,
+        {"text": _failure(row), "x": 0, "xref": "paper", "xanchor": "left", "y": i,
          "showarrow": False, "font": {"size": size, "color": RED}}
         for i, row in enumerate(rows)
-        if row["status"] not in (None, "ok") and values[i] is None
+        if values[i] is None and _failure(row)
     ]  # fmt: skip
 
 

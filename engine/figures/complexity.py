@@ -1,4 +1,4 @@
-"""Steps, work and cost as Plotly figures: over the elements per thread with the times below, and step by step."""
+"""Steps, work and cost as Plotly figures: over the elements per thread with the times, and step by step."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from engine.lectures.arithmetic.complexity import Level, cost_of, steps_of, work
 from engine.lectures.arithmetic.elements import CLAIM, Division
 from engine.records.words import count_text, time_text
 
-MOST_STEPS = 64  # bars that have room
-SMALL = 420  # pixels: below that only what is necessary
+MOST_STEPS = 64  # more bars have no room
+SMALL = 420  # pixels; a lower plot shows only the necessary parts
 _BAND = "rgba(199,146,0,0.16)"
 
 
 def sweep_figure(points: Sequence[Division], automatic: Division | None, look: Look = ON_PAGE) -> Figure:
-    """Above Brent's steps and cost per element over the elements per thread, below the measured times.
+    """Draw Brent's steps and cost per element over the elements per thread, and below them the measured times.
 
-    The band is the lecture's claim, the dashed line Brent's log2 N; `automatic`: the grid that the kernel chooses
-    itself, a star.
+    The band is the lecture's claim, the dashed line Brent's log2 N. `automatic`: the kernel's own choice of grid, drawn
+    as a star.
     """
     size = look.font
     n = points[0].choice.n
@@ -89,7 +89,7 @@ def _title(text: str, size: int) -> dict[str, Any]:
 
 
 def _marks(n: int, most: int, size: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The band of the claim and Brent's line, each with its name inside the upper plot."""
+    """Draw the claim's band and Brent's line, with their names, in the upper plot."""
     shapes, notes = [], []
     if most >= CLAIM[0]:
         shapes.append({"type": "rect", "layer": "below", "x0": CLAIM[0], "x1": min(CLAIM[1], most), "y0": 0, "y1": 1,
@@ -155,7 +155,7 @@ def _times(timed: Sequence[Division], automatic: Division | None, small: bool) -
 
 
 def _bars(level: Level) -> list[tuple[int, int, str, int]]:
-    """(threads that work, threads allotted, what they do, how many such steps) for each bar of a launch."""
+    """Return (working threads, allotted threads, their action, number of such steps) for each bar of a launch."""
     loads = [(level.threads, level.threads, "take an element", 1)] * level.loads
     if level.loads > MOST_STEPS:
         loads = [(level.threads, level.threads, "take an element", level.loads)]
@@ -168,8 +168,11 @@ def _bars(level: Level) -> list[tuple[int, int, str, int]]:
 
 
 def tree_figure(made: Sequence[Level], n: int, time: str, look: Look = ON_PAGE) -> Figure:
-    """Step by step how many threads work (bars) of those that are allotted (line): the work is the bars, the cost all
-    below the line. `time`: the measured time with its origin, or ""."""
+    """Draw for each step the working threads (bars) and the allotted threads (line).
+
+    The work is the area of the bars, the cost the area below the line. `time`: the measured time with its origin, or
+    "".
+    """
     size = look.font
     layout = base_layout(look)
     layout["height"] = look.height or 430
@@ -178,7 +181,7 @@ def tree_figure(made: Sequence[Level], n: int, time: str, look: Look = ON_PAGE) 
     working: list[int] = []
     allotted: list[int] = []
     words: list[str] = []
-    times: list[str] = []  # of a bar that stands for many steps
+    times: list[str] = []  # "× 12" at a bar that stands for 12 equal steps
     notes: list[dict[str, Any]] = []
     shapes: list[dict[str, Any]] = []
     for number, level in enumerate(made, 1):
@@ -198,8 +201,10 @@ def tree_figure(made: Sequence[Level], n: int, time: str, look: Look = ON_PAGE) 
     layout["xaxis"] |= {"title": _title("step (×: so many like this one)" if any(times) else "step", size),
                         "range": [0.4, len(x) + 0.6], "dtick": max(1, len(x) // 12)}  # fmt: skip
     most = log10(max(allotted))
-    plot = max(2.8 * size, layout["height"] - 38 - 6.5 * size)  # pixels that the words above and the axis leave
-    room = max(0.45, (most + 0.15) * 1.6 * size / (plot - 1.6 * size)) if len(made) > 1 else 0.45  # for their names
+    plot = max(2.8 * size, layout["height"] - 38 - 6.5 * size)  # pixels left by the words above and the axis
+    room = (
+        max(0.45, (most + 0.15) * 1.6 * size / (plot - 1.6 * size)) if len(made) > 1 else 0.45
+    )  # pixels left for their names
     layout["yaxis"] |= {"type": "log", "title": _title(scaled("threads"), size), "range": [-0.15, most + room],
                         **ticks(max(allotted), 3 if layout["height"] < SMALL else 8)}  # fmt: skip
     layout["bargap"], layout["shapes"] = 0.15, shapes

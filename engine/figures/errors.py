@@ -1,4 +1,4 @@
-"""Errors over N on logarithmic axes: the answers of real runs as points, what theory says as lines."""
+"""Errors over N on logarithmic axes: measured answers as points, theory as lines."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from engine.figures.look import (
 )
 from engine.records.words import size_text
 
-AROUND = 150  # pixels of the legend and the axis
-SPREAD = 0.7  # of the distance between two N: how far apart the points of one N are at most
-SMALL = 420  # pixels: below that the legend leaves the plot its place
+AROUND = 150  # pixels for the legend and the axis
+SPREAD = 0.7  # of the distance between two N: the largest distance between points of one N
+SMALL = 420  # pixels; in a lower plot the legend is left out
 Points = Sequence[tuple[int, float]]  # (N, error); 0: the answer was exact
 
 
 @dataclass(frozen=True)
 class Series:
-    """Measured errors of one rung. `open`: drawn as rings, for another error of the same rung."""
+    """Measured errors of one rung. `open`: drawn as rings, to tell two errors of one rung apart."""
 
     name: str
     points: Points
@@ -51,16 +51,19 @@ class Curve:
 def error_lines(
     series: Sequence[Series], curves: Sequence[Curve], n: int, look: Look = ON_PAGE, nothing: str = ""
 ) -> Figure:
-    """`series` and `curves` over N; `n`, the page's own, is marked. Exact answers stand on a line of their own at the
-    bottom, as a logarithm has no zero. `nothing`: what stands there while nothing has run."""
+    """Draw `series` and `curves` over N, with the page's own `n` marked.
+
+    Exact answers stand on a separate line at the bottom, because a logarithm has no zero. `nothing`: the text of an
+    empty plot.
+    """
     every: list[Points] = [part.points for part in series] + [part.points for part in curves]
     finite = [e for points in every for _, e in points if 0 < e < inf]
     low = floor(log10(min(finite, default=1e-16)))
     high = log10(max(finite, default=1.0))
     layout = base_layout(look)
     layout["height"] = look.height or 470
-    rows = max(2.0, (layout["height"] - AROUND) / (1.5 * look.font))  # of type that fit the axis
-    zero = low - max(1.0, 1.6 * (high - low) / rows)  # its word must not meet the lowest power's
+    rows = max(2.0, (layout["height"] - AROUND) / (1.5 * look.font))  # powers whose labels fit the axis
+    zero = low - max(1.0, 1.6 * (high - low) / rows)  # keeps its word apart from the label of the lowest power
     exact = any(e == 0 for part in series for _, e in part.points)
     sizes = sorted({size for points in every for size, _ in points})
     data = [_line(curve, i) for i, curve in enumerate(curves)]
@@ -106,7 +109,7 @@ def _line(curve: Curve, number: int) -> dict[str, Any]:
 
 
 def _aside(place: int, of: int, sizes: Sequence[int]) -> float:
-    """By which factor the points of one of so many rungs stand beside their N, so that equal ones are all seen."""
+    """Return the factor by which a rung's points are shifted, so that equal points stand side by side."""
     steps = [after / before for before, after in pairwise(sizes) if before > 0]
     apart = median(steps) if steps else 1.0
     return float(apart ** (SPREAD * (place / (of - 1) - 0.5))) if of > 1 else 1.0

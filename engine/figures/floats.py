@@ -1,4 +1,4 @@
-"""The answers of repeated float sums as a Plotly figure: how often each came out."""
+"""The answers of repeated float sums as a Plotly figure: the frequency of each answer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NO_ANSWERS = "Nothing has run yet.<br>Run the ladder (L)."
 
 
 def repeats_figure(found: Repeats | None, current: str, look: Look = ON_PAGE) -> Figure:
-    """Bars over the distance from the exact sum, which is the line at 0; None: nothing was repeated yet."""
+    """Draw bars over the distance from the exact sum, which is the line at 0. None: nothing was repeated."""
     layout = base_layout(look)
     layout["height"] = look.height or 400
     if found is None:
@@ -50,7 +50,7 @@ def repeats_figure(found: Repeats | None, current: str, look: Look = ON_PAGE) ->
 def answers_bars(
     rows: Sequence[Row], answers: Sequence[float | None], recorded: Sequence[bool], exact: float | None, look: Look
 ) -> Figure:
-    """Bars of the rungs' `answers`, those `recorded` hatched, and the `exact` sum as a line that they reach or miss.
+    """Draw bars of the rungs' `answers`, hatched if `recorded`, and a line at the `exact` sum.
 
     `rows`: of the ladder's table. None: not run.
     """
@@ -61,13 +61,13 @@ def answers_bars(
 
 
 def origin(found: Repeats) -> str:
-    """Where the answers come from, in the words of every other origin."""
+    """Return the origin of the answers."""
     return device_line(Measurement(found.choice, found.device, "ok", environment=found.environment or {},
                                    origin="live" if found.environment is None else "recorded"))  # fmt: skip
 
 
 def _bars(found: Repeats) -> tuple[list[float], list[int], float, list[str]]:
-    """(place, runs, width, words) of the bars: one for each answer, or one for each of 40 intervals."""
+    """Return (position, runs, width, words) of each bar: one per answer, or per interval if there are over 40."""
     answers = found.distribution
     off = [answer - found.exact for answer, _ in answers]
     reach = max(max(off) - min(off), *(abs(value) for value in off)) or 1.0
@@ -80,7 +80,7 @@ def _bars(found: Repeats) -> tuple[list[float], list[int], float, list[str]]:
 
 
 def _around(places: list[float], width: float) -> list[float]:
-    """A range with the exact sum, at 0, and every bar in it."""
+    """Return a range that contains 0, the exact sum, and every bar."""
     low, high = min(0.0, *places), max(0.0, *places)
     room = 0.08 * (high - low) + width
     return [low - room, high + room]

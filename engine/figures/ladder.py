@@ -1,4 +1,4 @@
-"""A ladder's table as Plotly figures: bars of a rate, of times, of speedups, of a counter."""
+"""A ladder's table as Plotly figures: bars of a rate, of times, of speedups, or of a counter."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def metric_bars(
     look: Look = ON_PAGE,
     nothing: str = NO_TIMES,
 ) -> Figure:
-    """Return bars of `metric` down the ladder, best rung longest, with `marks` (name -> value: peak, library).
+    """Return bars of `metric`, the best rung longest, with `marks` (name -> value: peak, library).
 
     `rows`: of a ladder's table.
     """
@@ -36,20 +36,20 @@ def time_bars(rows: Sequence[Row], look: Look = ON_PAGE, nothing: str = NO_TIMES
 
 
 def speedup_bars(rows: Sequence[Row], look: Look = ON_PAGE, nothing: str = NO_TIMES) -> Figure:
-    """Return the cumulative speedup of each rung here and, below it, as the lecture published it."""
+    """Return the cumulative speedup of each rung here and, below it, the lecture's."""
     timed = any(row["time_us"] is not None for row in rows)
     return bars(rows, "cumulative", look, OTHER_WORK if timed else nothing, may_be_log=False,
                 published=values_of(rows, "lecture_cumulative"))  # fmt: skip
 
 
 def counter_bars(rows: Sequence[Row], counter: str, n: int, look: Look = ON_PAGE, nothing: str = NO_COUNTS) -> Figure:
-    """Return one counter of the emulator down the ladder, counted at `n`."""
+    """Return bars of one counter of the emulator, counted at `n`."""
     title = f"{COLUMNS[counter].heading}, counted at N = {size_text(n)}"
     return bars(rows, counter, look, nothing, title=title, may_be_log=False, marks=_full(counter))
 
 
 def hardware_bars(rows: Sequence[Row], counter: str, found: Sequence[Hardware | None], look: Look = ON_PAGE) -> Figure:
-    """Return the same counter as a GPU's profiler read it, of one size for all rungs: recorded, so hatched."""
+    """Return bars of the same counter as recorded by a GPU's profiler at one size; hatched, because it is recorded."""
     values = [None if entry is None else entry.counters.get(counter) for entry in found]
     own = [{**row, counter: value, "status": None, "caveats": None} for row, value in zip(rows, values, strict=True)]
     first = next(entry for entry in found if entry is not None)
@@ -59,6 +59,6 @@ def hardware_bars(rows: Sequence[Row], counter: str, found: Sequence[Hardware | 
 
 
 def _full(counter: str) -> list[tuple[str, float]]:
-    """A mark where a counter has all that it can have, which only the active lanes of a warp can."""
+    """Return a mark at a counter's largest possible value, which only the active lanes of a warp have."""
     full = COUNTERS[counter].full
     return [] if full is None else [("All lanes", full)]

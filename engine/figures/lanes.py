@@ -11,25 +11,24 @@ from engine.backends.emulator.watching.trace import Trace, TracedStep
 from engine.figures.look import GREY, IDLE, LINES, ON_PAGE, RED, Figure, Look
 
 MOST_CELLS = 40_000
-MOST_ROWS = 256  # threads of a block that are drawn one row each
-MOST_RUNS = 12_000  # bars of a figure: a browser draws them in a second
+MOST_ROWS = 256  # threads of a block that get a row each
+MOST_RUNS = 12_000  # bars of a figure that a browser draws in a second
 
 
 def line_colours(trace: Trace) -> dict[int, str]:
-    """A colour for every line that the block executed; neighbours differ."""
+    """Return a colour for every executed line of the block; neighbouring lines differ."""
     return colours_of({step.line for step in trace.steps if step.line})
 
 
 def colours_of(lines: Collection[int]) -> dict[int, str]:
-    """A colour for each of these lines; neighbours differ."""
+    """Return a colour for each of these lines; neighbouring lines differ."""
     return {line: LINES[i % (len(LINES) - 1)] for i, line in enumerate(sorted(lines))}
 
 
 def lane_figure(trace: Trace, warp: int | None, look: Look = ON_PAGE) -> Figure:
-    """Lanes x steps: the colour is the line that a lane executes; grey is a lane that its warp leaves behind.
+    """Draw lanes x steps: the colour is the line that a lane executes, grey a lane that waits for the rest of its warp.
 
-    `warp` None: all threads of the block (up to MOST_ROWS), else the 32 lanes of one warp. Red triangles: branches that
-    split a warp.
+    `warp`: 32 lanes; None: all threads of the block, up to MOST_ROWS. Red triangles mark divergent branches.
     """
     warps = range(min(trace.warps, MOST_ROWS // WARP)) if warp is None else range(warp, warp + 1)
     steps = shown_steps(trace, warp)
@@ -81,7 +80,7 @@ def lane_figure(trace: Trace, warp: int | None, look: Look = ON_PAGE) -> Figure:
 
 
 class _Run(NamedTuple):
-    """Neighbouring rows of one step that either all execute its line or all wait."""
+    """Neighbouring rows of one step that all execute its line, or all wait."""
 
     first: int
     lanes: int
@@ -93,7 +92,7 @@ class _Run(NamedTuple):
 
 
 def _runs(step: TracedStep, warps: range) -> list[_Run]:
-    """The runs of one step, from the first row down. Warps that take no part in the step have none."""
+    """Return the runs of one step, from the first row down, without warps that take no part in the step."""
     lanes = [(step.lanes[w] >> lane & 1) if step.lanes[w] else None for w in warps for lane in range(WARP)]
     runs, first = [], 0
     for active, group in groupby(lanes):
@@ -105,7 +104,7 @@ def _runs(step: TracedStep, warps: range) -> list[_Run]:
 
 
 def shown_steps(trace: Trace, warp: int | None) -> list[TracedStep]:
-    """The steps that `lane_figure` draws: those in which a shown warp takes part, as many as can be drawn."""
+    """Return the steps that `lane_figure` draws: the first steps of the shown warps."""
     warps = range(min(trace.warps, MOST_ROWS // WARP)) if warp is None else range(warp, warp + 1)
     steps = [step for step in trace.steps if any(step.lanes[w] for w in warps)]
     steps = steps[: MOST_CELLS // (WARP * len(warps))]
@@ -114,7 +113,7 @@ def shown_steps(trace: Trace, warp: int | None) -> list[TracedStep]:
 
 
 def active_lanes(trace: Trace, warp: int | None) -> float | None:
-    """The mean of active lanes per warp instruction over the steps of one warp, or of all; None without a step."""
+    """Return the mean of active lanes per warp instruction of one warp, or of all; None without a step."""
     warps = range(trace.warps) if warp is None else range(warp, warp + 1)
     issued = lanes = 0
     for step in trace.steps:

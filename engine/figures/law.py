@@ -1,4 +1,4 @@
-"""The figure of a law: the counts and the formula on the left axis, the GPU's times on the right one."""
+"""The figure of a law: counts and formula on the left axis, the GPU's times on the right one."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from engine.records import Settled
 from engine.records.words import size_text, time_text
 
 HEIGHT = 430
-WORDS = 0.74  # of the type: that of the words above the plot, whose lines must fit a column and leave room for a plot
-DENSE, SQUARE = 16, 13  # points beyond which the squares of times are smaller; pixels of a square
+WORDS = 0.74  # size of the words above the plot, relative to the other type; their lines must fit a column
+DENSE, SQUARE = 16, 13  # with more points the squares of times are smaller; pixels of a square
 
 Times = Sequence[tuple[int, float]]
 
@@ -22,10 +22,10 @@ Times = Sequence[tuple[int, float]]
 def law_figure(
     law: Law, choice: Settled, found: Sequence[Point], others: Mapping[str, Times], own: int, look: Look = ON_PAGE
 ) -> Figure:
-    """The law over the values of the knob.
+    """Draw the law over the values of the parameter.
 
-    `choice`: the rung on the page; `others`: the times of further rungs with the same knob, by their label; `own`: the
-    value of the knob that the page is set to, which is marked.
+    `choice`: the rung on the page; `others`: label -> times of further rungs with the same parameter; `own`: the page's
+    own value of the parameter, which is marked.
     """
     timed = [(point.value, point.time_us) for point in found if point.time_us is not None]
     layout = base_layout(look)
@@ -35,7 +35,7 @@ def law_figure(
     if beside:
         words.append((f"<b>—</b> GPU time of {', '.join(beside)}", GREY))
     top = 14 + round(len(words) * _words_type(look) * 1.5)
-    layout["height"] = max(look.height or HEIGHT, top + 13 * look.font)  # what the words leave must still be a plot
+    layout["height"] = max(look.height or HEIGHT, top + 13 * look.font)  # leaves height for a plot below the words
     layout["margin"] |= {"t": top, "l": 66, "r": 74 if timed else 16, "b": 24 + 2 * look.font}
     layout["xaxis"] |= _across(law, choice, found, look)
     layout["yaxis"] |= _upright(law, found, look)
@@ -53,7 +53,7 @@ def law_figure(
 
 
 def _words(law: Law, choice: Settled, found: Sequence[Point], timed: bool) -> list[tuple[str, str]]:
-    """What stands above the plot, a line each, in the colour of what it explains."""
+    """Return the lines above the plot, each in the colour of the curve that it names."""
     n = f"N up to {size_text(law.n)}" if law.values else f"N = {size_text(law.n)}"
     words = []
     if any(point.counted is not None for point in found):
@@ -119,7 +119,7 @@ def _law_lines(law: Law, found: Sequence[Point]) -> list[dict[str, Any]]:
 
 
 def _counts(law: Law, found: Sequence[Point]) -> dict[str, Any]:
-    """The counts, on top of everything; what breaks the law is a cross."""
+    """Draw the counts on top of the other curves; a count that breaks the law is a cross."""
     known = [point for point in found if point.counted is not None]
     return {
         "type": "scatter",
@@ -141,7 +141,7 @@ def _times_axis(law: Law, every: Mapping[str, Times], look: Look) -> dict[str, A
                   "font": {"color": GREEN, "size": _words_type(look)}},
         "tickfont": {"size": look.font, "color": GREEN},
     }  # fmt: skip
-    if not law.decades:  # times that do not follow the law stand apart from it
+    if not law.decades:  # times that do not follow the law get room of their own
         top = max(known) * (1.08 if max(known) > laws.SLIGHT * min(known) else 1.45)
         return axis | {"range": [0, top], **ticks(top)}
     low, high = log10(min(known)), log10(max(known))
@@ -150,7 +150,7 @@ def _times_axis(law: Law, every: Mapping[str, Times], look: Look) -> dict[str, A
 
 
 def _time_lines(found: Sequence[Point], every: Mapping[str, Times]) -> list[dict[str, Any]]:
-    """The rung on the page in squares around the points (recorded: open), the others as thin lines."""
+    """Draw this rung's times as squares around the points (open if recorded), and other rungs' times as thin lines."""
     live = {point.value: point.timed is not None and point.timed.origin == "live" for point in found}
     lines = []
     for label, times in reversed(list(every.items())):
@@ -175,5 +175,5 @@ def _time_lines(found: Sequence[Point], every: Mapping[str, Times]) -> list[dict
 
 
 def _upright_title(title: str, log: bool) -> str:
-    """The title of an upright axis: "log scale" on a line of its own."""
+    """Return the title of a vertical axis, with "log scale" on a separate line."""
     return scaled(title, log).replace(", log", ",<br>log")

@@ -1,4 +1,4 @@
-"""The picture of paper against here: speedups up the ladder, or bandwidths over the block sizes side by side."""
+"""The lecture's figures against ours: speedups up the ladder, or bandwidths over the block sizes, side by side."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _PAPER, _HERE = "In the lecture", "Here"
 
 
 def speedup_lines(lines: Sequence[Line], look: Look = ON_PAGE) -> Figure:
-    """Speedups up the ladder, of the paper and of here, both counted from the first line that has both; a log axis.
+    """Draw the lecture's speedups and ours on a logarithmic axis, both relative to the first line that has both.
 
-    Only the lines under the conditions of the first one; a rung without a right answer leaves a gap.
+    Only lines under the conditions of the first line are drawn; a rung without a right answer leaves a gap.
     """
     shown = [line for line in lines if _same(line, lines[0])]
     base = next((line for line in shown if _cost(line, True) and _cost(line, False)), None)
@@ -33,7 +33,7 @@ def speedup_lines(lines: Sequence[Line], look: Look = ON_PAGE) -> Figure:
                 "name": name,
                 "x": list(range(len(shown))),
                 "y": values,
-                # Where both begin there is one number.
+                # the two curves share their first number
                 "text": ["" if paper and value == 1 else text_of("step", value) for value in values],
                 "textposition": _sides(values, curves[not paper], paper),
                 "textfont": {"size": look.font - 1, "color": colour},
@@ -62,7 +62,7 @@ def speedup_lines(lines: Sequence[Line], look: Look = ON_PAGE) -> Figure:
 
 
 def block_panels(table: Mapping[str, Mapping[int, Line]], look: Look = ON_PAGE) -> Figure:
-    """Bandwidth over the block size, one line a rung: the paper at the left, here at the right, an axis each."""
+    """Draw bandwidth over the block size, one line per rung: the lecture's at the left, ours at the right."""
     data: list[dict[str, Any]] = []
     sizes = sorted({size for cells in table.values() for size in cells})
     every = [line for cells in table.values() for line in cells.values()]
@@ -113,7 +113,7 @@ def _same(line: Line, other: Line) -> bool:
 
 
 def _cost(line: Line, paper: bool) -> float | None:
-    """What is small when the line is fast: its time, or the inverse of its bandwidth."""
+    """Return a line's cost: its time, or the inverse of its bandwidth."""
     numbers = line.published if paper else line.here_numbers
     if line.published.time_us is not None:
         return numbers.time_us
@@ -127,7 +127,7 @@ def _rate(line: Line | None, paper: bool) -> float | None:
 
 
 def _speedups(shown: Sequence[Line], base: Line, paper: bool) -> list[float | None]:
-    if paper and base is shown[0]:  # as it is printed, in the lecture's own rounding
+    if paper and base is shown[0]:  # as printed, in the lecture's own rounding
         return [1.0, *(line.published.cumulative for line in shown[1:])]
     first = _cost(base, paper)
     costs = [_cost(line, paper) for line in shown]
@@ -135,7 +135,7 @@ def _speedups(shown: Sequence[Line], base: Line, paper: bool) -> list[float | No
 
 
 def _sides(values: Sequence[float | None], others: Sequence[float | None], first: bool) -> list[str]:
-    """Above the point that is the upper one of its rung, below the other: so no two numbers meet."""
+    """Return the place of each number: above the higher point of a rung, below the lower one, so numbers never meet."""
     upper = [(value or 0) > (other or 0) or (value == other and first)
              for value, other in zip(values, others, strict=True)]  # fmt: skip
     return ["top center" if above else "bottom center" for above in upper]
@@ -146,7 +146,7 @@ def _heading(shown: Sequence[Line]) -> list[tuple[str, str]]:
 
 
 def _gpu(lines: Sequence[Line], paper: bool) -> str:
-    """Whose numbers they are: "◆ In the lecture: G80", "● Here: NVIDIA H200, recorded 2026-11-21"."""
+    """Name the GPU of the numbers: "◆ In the lecture: G80", "● Here: NVIDIA H200, recorded 2026-11-21"."""
     if paper:
         names = sorted({line.figure.gpu or "GPU not named" for line in lines})
         return f"◆ {_PAPER}: {', '.join(names)}"
@@ -170,7 +170,7 @@ def _nothing(look: Look) -> dict[str, Any]:
 
 
 def _folded(label: str) -> str:
-    """A rung's label on lines of at most about a dozen letters."""
+    """Break a rung's label into lines of about a dozen letters."""
     rows = [""]
     for word in label.replace(",", "").split():
         if rows[-1] and len(rows[-1]) + len(word) > 10:

@@ -1,4 +1,4 @@
-"""The roofline as a figure: FLOP per byte against GFLOP/s, both logarithmic, every rung named."""
+"""The roofline as a figure: FLOP per byte against GFLOP/s, both logarithmic, with the name of every rung."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from engine.lectures.arithmetic.roofline import PEER, Roofline, Roofs, Spot
 
 HEIGHT = 450
 MOST_TICKS = 8
-SMALLEST, LINE = 11, 1.3  # pixels of type; lines of type from a name to the next
-MOST_NAMED = 0.75  # of the plot's height: what the names of all rungs may take, one below the other
-ROOF = 15  # names of roofs one below the other that the plot's height would hold
-NAMES = 0.36  # of the width, for the names of the rungs at the right
+SMALLEST, LINE = 11, 1.3  # pixels of type; lines of type between two names
+MOST_NAMED = 0.75  # of the plot's height: the largest part that the rungs' names may take
+ROOF = 15  # names of roofs that the plot's height would hold
+NAMES = 0.36  # of the width: for the names of the rungs at the right
 AWAY = 30  # pixels from a point to its name
-NEAR = 1.3  # rungs whose intensities differ by less than this factor have their names in one column
+NEAR = 1.3  # rungs whose intensities differ by less than this factor share a column of names
 
 
 def roofline_figure(found: Roofline, position: int, look: Look = ON_PAGE) -> Figure:
-    """FLOP per byte against GFLOP/s, both logarithmic; the rung on the page stands out."""
+    """Draw FLOP per byte against GFLOP/s, both logarithmic; the rung on the page stands out."""
     layout = base_layout(look)
     layout["height"] = look.height or HEIGHT
     layout["margin"] |= {"l": 78, "r": 16, "t": 14, "b": 24 + 2 * look.font}
     if found.roofs is None:
         layout["xaxis"]["visible"] = layout["yaxis"]["visible"] = False
         layout["annotations"] = [centred(NO_TIMES, look.font + 1)]
-        return {"data": [{"type": "scatter", "x": [], "y": []}], "layout": layout}  # Plotly wants a trace
+        return {"data": [{"type": "scatter", "x": [], "y": []}], "layout": layout}  # Plotly needs a trace
     roofs = found.roofs
     across, upright = _range(found, roofs)
     layout["xaxis"] |= _log_axis(across, "FLOP per byte read from global memory", look)
@@ -41,7 +41,7 @@ def roofline_figure(found: Roofline, position: int, look: Look = ON_PAGE) -> Fig
 
 
 def _range(found: Roofline, roofs: Roofs) -> tuple[tuple[float, float], tuple[float, float]]:
-    """The ends of both axes: all rungs, the ridge, and the peak, with room at the right for names."""
+    """Return the ends of both axes: all rungs, the ridge and the peak, with room at the right for names."""
     xs = [spot.flop_per_byte for spot in found.spots] + [roofs.peak_gflop_s / roofs.bandwidth_gb_s]
     ys = [spot.gflop_s for spot in found.spots if spot.gflop_s is not None]
     left, low = min(xs) / 2.2, min([*ys, roofs.at(min(xs))])
@@ -91,7 +91,7 @@ def _roof_names(
     layout: Mapping[str, Any],
     look: Look,
 ) -> list[dict[str, Any]]:
-    """The names of the lines: those of the flat ones at the left, where no rung comes; the slope's beside it."""
+    """Place the names of the flat roofs at the left, away from the rungs, and that of the slope beside it."""
     flat = [(f"FP32 peak {roofs.peak_gflop_s:,.0f} GFLOP/s", roofs.peak_gflop_s, ORANGE, "bottom")]
     if found.peer_gflop_s is not None:
         flat.append((f"{PEER} {found.peer_gflop_s:,.0f} GFLOP/s", found.peer_gflop_s, GREEN, "top"))
@@ -102,8 +102,8 @@ def _roof_names(
          "showarrow": False, "font": {"size": size, "color": colour}}
         for text, y, colour, anchor in flat
     ]  # fmt: skip
-    # Left of the slope nothing can be but a rung that its caches feed: as high there as the flat lines' names allow.
-    line = log10(upright[1] / upright[0]) / height * size  # a font's height, in decades
+    # Left of the slope only rungs fed by a cache can stand, so the names of the flat roofs limit the height there.
+    line = log10(upright[1] / upright[0]) / height * size  # a line of type, in decades
     top = log10(roofs.peak_gflop_s) - 1.3 * line
     if found.peer_gflop_s is not None and abs(top - log10(found.peer_gflop_s)) < 2.4 * line:
         top = log10(found.peer_gflop_s) - 2.2 * line
@@ -122,10 +122,9 @@ def _spot_names(
     layout: Mapping[str, Any],
     look: Look,
 ) -> list[dict[str, Any]]:
-    """The names of the rungs, at the right of their points, pushed apart where points are close and tied to them.
+    """Place the names of the rungs at the right of their points, pushed apart and tied to close points.
 
-    Where they are too many for that, the rung on the page alone has its name, and the others tell theirs
-    when pointed at.
+    If there are too many names, only the rung on the page shows its name; the others show theirs under the pointer.
     """
     height = layout["height"] - layout["margin"]["t"] - layout["margin"]["b"]
     scale = height / log10(upright[1] / upright[0])
@@ -149,7 +148,7 @@ def _spot_names(
             shift = pixels - scale * log10(y / upright[0])
             bold = f"<b>{spot.label}</b>" if i == position else spot.label
             size = look.font + (1 if i == position else 0)
-            if len(column) == 1:  # there is room below the point, away from the roof
+            if len(column) == 1:  # below the point there is room, away from the roof
                 names.append({"text": bold, "x": log10(x), "y": log10(y), "showarrow": False, "yanchor": "top",
                               "yshift": -9, "font": {"size": size, "color": BLUE}})  # fmt: skip
                 continue
@@ -162,8 +161,7 @@ def _spot_names(
 
 
 def _apart(wanted: Sequence[float], step: float) -> list[float]:
-    """Heights at least `step` apart for the given rising ones: the highest stays, those below give way downwards,
-    where no line of a roof is."""
+    """Move the rising heights at least `step` apart: the highest stays, lower ones move down, away from the roof."""
     placed: list[float] = []
     for height in reversed(wanted):
         placed.append(min(height, placed[-1] - step) if placed else height)

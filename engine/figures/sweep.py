@@ -1,4 +1,4 @@
-"""Measurements over what is swept, one line a kernel, as a Plotly figure."""
+"""Measurements over the swept parameter, one line per kernel, as a Plotly figure."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from engine.figures.look import (
 from engine.history.tables import COLUMNS
 from engine.records.words import size_text, text_of
 
-WIDE = 100  # last over first value: from here on a linear axis would hide the first ones
+WIDE = 100  # last over first value; above this ratio a linear axis hides the first values
 
 
 def size_lines(
@@ -35,11 +35,11 @@ def size_lines(
     over: tuple[str, str] = ("n", "N"),
     band: tuple[float, float, str] | None = None,
 ) -> Figure:
-    """Return `metric` over n, one line a kernel, with their names at the right in the order of their ends.
+    """Draw `metric` over n, one line per kernel, with names at the right in the order of the lines' ends.
 
-    `frame` is a table of measurements; `names` kernel -> what to call it. `over`: another column in the place of n, and
-    its title; the axis is logarithmic where it is WIDE or runs over powers of two, from 1 on.
-    `band`: (from, to, words), the part of the axis that somebody claims something about.
+    `frame`: a table of measurements; `names`: kernel -> its name. `over`: another column instead of n, and its title;
+    its axis is logarithmic if it is WIDE or runs over powers of two from 1 on. `band`: (from, to, words), the part of
+    the axis that a claim is about.
     """
     column, title = over
     lines: list[dict[str, Any]] = []
@@ -60,7 +60,7 @@ def size_lines(
                 "hovertemplate": f"{name}<br>{title} = %{{x:,}}: %{{customdata}}<extra></extra>",
             }
         )
-    lines.sort(key=lambda line: -line["y"][-1])  # the names stand in the order in which the lines end
+    lines.sort(key=lambda line: -line["y"][-1])  # the names follow the order of the lines' ends
     sizes = sorted({int(n) for n in frame[column]}) if len(frame) else []
     positive = bool(sizes) and sizes[0] > 0
     log = positive and (sizes[-1] >= WIDE * sizes[0] or all(n & (n - 1) == 0 for n in sizes))
@@ -84,7 +84,7 @@ def size_lines(
 
 
 def _band(band: tuple[float, float, str], look: Look) -> dict[str, Any]:
-    """A part of a logarithmic axis shaded over the whole height, with its words at the top."""
+    """Shade a part of a logarithmic axis over the whole height, with its words at the top."""
     low, high, words = band
     edges = {"x0": low, "x1": high, "xref": "x", "y0": 0, "y1": 1, "yref": "paper"}
     middle = (log10(low) + log10(high)) / 2

@@ -7,16 +7,18 @@ from typing import Any
 from engine.figures.look import BLUE, GREY, LINES, ON_PAGE, ORANGE, Figure, Look, base_layout
 from engine.lectures.arithmetic.trapezoids import INTEGRAL_TEXT, Trapezoids, blocks, curve, polygons
 
-MOST_DRAWN = 256  # trapezoids; more are narrower than a pixel
+MOST_DRAWN = 256  # more trapezoids would be narrower than a pixel
 MOST_POINTS = 65
-MOST_NAMED = 9  # blocks that have room for their name
+MOST_NAMED = 9  # more blocks have no room for a name
 _LOWEST, _HIGHEST = -2.4, 1.7  # of f and a little room
-_OF_BLOCKS = LINES[2:-1]  # not those of the areas, and not grey
+_OF_BLOCKS = LINES[2:-1]  # different from the colours of the areas and from grey
 
 
 def trapezoid_figure(found: Trapezoids, block_size: int, look: Look = ON_PAGE) -> Figure:
-    """f with the trapezoids, blue above the axis and orange below; on top the sum, the integral and the two errors; at
-    the bottom a strip of the blocks of threads, each below its points."""
+    """Draw f with its trapezoids, blue above the axis and orange below; the sum, the integral and both errors on top.
+
+    At the bottom a strip shows the blocks of threads, each below its points.
+    """
     layout = base_layout(look)
     layout["height"] = look.height or 430
     layout["margin"] |= {"t": 3 * round(1.45 * look.font) + 10, "l": 44, "r": 16}
@@ -26,7 +28,7 @@ def trapezoid_figure(found: Trapezoids, block_size: int, look: Look = ON_PAGE) -
         "zeroline": False,
         "tickvals": [-1, -0.5, 0, 0.5, 1],
     }
-    # The strip of the blocks is as high as its words, whatever the height of the plot.
+    # The strip of the blocks is as high as its words, at any height of the plot.
     room = layout["height"] - layout["margin"]["t"] - layout["margin"]["b"] - 2 * look.font
     high = 1.7 * look.font * (_HIGHEST - _LOWEST) / max(60, room - 1.7 * look.font)
     layout["yaxis"] |= {"range": [_LOWEST - high, _HIGHEST], "tickvals": [-2, -1, 0, 1], "zeroline": True}
@@ -87,7 +89,7 @@ def _points(found: Trapezoids, block_size: int) -> list[dict[str, Any]]:
 def _strip(
     found: Trapezoids, block_size: int, high: float, look: Look
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """A coloured piece for each block, as wide as its points, and the names that find room."""
+    """Draw a coloured piece for each block, as wide as its points, with a name if there is room."""
     points = len(found.x)
     every = blocks(points, block_size)
     names: list[dict[str, Any]] = []
@@ -124,7 +126,7 @@ def _colour(block: int) -> str:
 
 
 def _numbers(found: Trapezoids, look: Look) -> list[dict[str, Any]]:
-    """Sum, integral and error, one line each, above the plot."""
+    """Return sum, integral and error, one line each, above the plot."""
     h = 2 / found.partitions
     width = f"{h:.3g}" if h >= 1e-3 else f"{h:.2e}"
     words = "trapezoid" if found.partitions == 1 else "trapezoids"

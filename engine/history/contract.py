@@ -25,6 +25,7 @@ from engine.records.counters import IN_JSON
 
 _CHOSEN = ("kernel", "n", "block_size", "dtype", "cache", "combine", "parameter")
 _CHECKED = ("result", "expected", "error", "error_bound")
+_PLACES = ("begin", "wrong", "at", "columns")  # absent from old records
 _TIMED = ("times_us", "time_us", "low_us", "high_us", "floor_us", "clock")
 _PEER = ("time_us", "low_us", "high_us", "ratio", "ratio_low", "ratio_high")
 
@@ -58,6 +59,7 @@ def flat(measurement: Measurement) -> dict[str, Any]:
         "answer_count": check.count if check else None,
         "answer_expected": check.first if check and check.answer else None,
         "answer_off": check.off if check else (),
+        **{f"answer_{name}": getattr(check, name) if check else None for name in _PLACES},
         "environment": m.environment,
         "origin": m.origin,
     }
@@ -95,7 +97,8 @@ def _check(record: Mapping[str, Any]) -> Check | None:
     if record["expected"] is None:
         return None
     answer, first = record["answer"], record["answer_expected"]
-    numbers = {name: nan if record[name] is None else record[name] for name in _CHECKED}
+    numbers: dict[str, Any] = {name: nan if record[name] is None else record[name] for name in _CHECKED}
+    numbers |= {name: record[f"answer_{name}"] for name in _PLACES if record.get(f"answer_{name}") is not None}
     return Check(
         record["status"] != "wrong",
         **numbers,

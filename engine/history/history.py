@@ -152,8 +152,16 @@ class Known:
 
     @property
     def shown(self) -> Measurement | None:
-        """The run whose outcome is shown: the live one, else the recorded one."""
+        """The run whose outcome is shown first: the live one, else the recorded one."""
         return self.live or self.recorded
+
+    @property
+    def beside(self) -> Measurement | None:
+        """The recorded run whose outcome is shown beside the live one, because one of them failed: neither hides the
+        other."""
+        if self.live is None or self.recorded is None or self.live.status == self.recorded.status == "ok":
+            return None
+        return self.recorded
 
     @property
     def counted(self) -> Measurement | None:

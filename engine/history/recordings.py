@@ -1,6 +1,6 @@
 """The file of a recording, and its rows read back as Measurements.
 
-A file belongs to one GPU. It holds, column by column, one row for each kernel x combination of blocks x knob x n x
+A file belongs to one GPU. It holds, column by column, one row for each kernel x combination of blocks x parameter x n x
 block size x element type x cache state x grid asked for: its status, median, interval and number of samples, and its
 peers'. A file grows in sessions, and each row says in which it was measured: with which driver, on which day, at which
 commit, and from which text of the kernel and of the modules that time. What was left out, and why, stands in the file.
@@ -160,7 +160,8 @@ def _from_first_form(content: dict[str, Any]) -> dict[str, Any]:
     columns = dict(content["columns"])
     known = [KERNELS.get(name) for name in columns["kernel"]]
     columns["parameter"] = [
-        kernel.knob(value) if kernel else value for kernel, value in zip(known, columns["parameter"], strict=True)
+        kernel.value_of_parameter(value) if kernel else value
+        for kernel, value in zip(known, columns["parameter"], strict=True)
     ]
     columns |= {"grid_asked": [None] * len(known), "session": [0] * len(known)}
     return {**content, "sessions": [session], "columns": columns}
@@ -256,8 +257,11 @@ def _rates(row: Row, metric: str, peak: float | None) -> Rates:
 
 
 def code_digest(kernel: Kernel) -> str | None:
-    """Return a digest of a kernel's code without comments and spacing, as the compiler sees it."""
-    if not kernel.path.exists():
-        return None
-    code = re.sub(r"//[^\n]*|/\*.*?\*/", " ", kernel.text, flags=re.DOTALL)
+    """Return the digest of a kernel's code; None if it has no file."""
+    return digest_of_code(kernel.text) if kernel.path.exists() else None
+
+
+def digest_of_code(text: str) -> str:
+    """Return a digest of a source without comments and spacing, as the compiler sees it."""
+    code = re.sub(r"//[^\n]*|/\*.*?\*/", " ", text, flags=re.DOTALL)
     return hashlib.sha256(" ".join(code.split()).encode()).hexdigest()[:16]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, is_dataclass
+from dataclasses import fields as dataclass_fields
 from itertools import combinations
 from math import prod
 from pathlib import Path
@@ -15,8 +16,11 @@ import numpy as np
 
 from engine.backends.emulator.launch import Device
 from engine.backends.emulator.state.memory import DeviceArray
+from engine.lab.filling import FILLS, filled
 from engine.lab.signatures import Parameter
-from engine.records import Array, NotRunnable
+from engine.lab.structures import Field
+from engine.lab.top_level import parts
+from engine.records import Array, NotRunnable, Texture
 from engine.records.words import whole_number
 
 
@@ -31,53 +35,125 @@ class GpuArray(Protocol):
         """Copy it to the host."""
 
 
-Argument = Array | GpuArray | np.generic | bool | int | float | complex | None
+Argument = Array | GpuArray | Texture | np.generic | bool | int | float | complex | None
+Structure = Mapping[str, Any] | Sequence[Any]  # the fields of a struct, by name or in order; a dataclass too
+Value = bytes | str | tuple[bytes | str, ...]
 _FLOATS = {2: "<e", 4: "<f", 8: "<d"}
 
 
 @dataclass(frozen=True)
 class LaunchArguments:
-    """The arguments of a launch: the bytes of each, or the name of the array that it points to; and the host arrays by
-    name."""
+    """The arguments of a launch: the bytes of each, or the name of its array or texture, or the pieces of a struct;
+    the host arrays and the textures by name."""
 
-    values: tuple[bytes | str, ...]
+    values: tuple[Value, ...]
     arrays: Mapping[str, Array]
+    textures: Mapping[str, Texture] = field(default_factory=dict)
 
 
 def convert_arguments(
-    kernel: str, wanted: Sequence[Parameter], arguments: Sequence[Argument], names: Sequence[str]
+    kernel: str,
+    wanted: Sequence[Parameter],
+    arguments: Sequence[Argument | Structure],
+    names: Sequence[str],
+    fields: Callable[[int], tuple[Field, ...]] = lambda number: (),
 ) -> LaunchArguments:
     """Convert arguments for a launch. An array is named by `names` (by its first name if it is passed twice); a number
-    takes the parameter's type.
+    takes the parameter's type. `fields`: those of the struct that is parameter number N.
 
     NotRunnable, with the parameter's name, for an argument that does not fit.
     """
     if len(arguments) != len(wanted):
         listed = ", ".join(one.name for one in wanted)
         raise NotRunnable(f"{kernel} takes {_counted(len(wanted))} ({listed}) and is given {len(arguments)}.")
-    for one, two in combinations([each for each in arguments if isinstance(each, np.ndarray)], 2):
+    structures = {
+        number: _by_field(kernel, parameter, fields(number), given)
+        for number, (parameter, argument) in enumerate(zip(wanted, arguments, strict=True))
+        if (given := fields_of(argument)) is not None
+    }
+    inside = [value for given in structures.values() for _, value in given]
+    every = [each for each in (*arguments, *inside) if isinstance(each, np.ndarray)]
+    for one, two in combinations(every, 2):
         if one is not two and np.shares_memory(one, two):
             raise NotRunnable(f"{kernel} is given two arrays that lie in the same memory: pass one of them, or copies.")
-    values: list[bytes | str] = []
+    values: list[Value] = []
     arrays: dict[str, Array] = {}
+    textures: dict[str, Texture] = {}
     first: dict[int, str] = {}  # array identity -> name
-    for parameter, argument, name in zip(wanted, arguments, names, strict=True):
-        if isinstance(argument, np.ndarray | GpuArray):
-            if id(argument) not in first:
-                first[id(argument)] = name
-                arrays[name] = argument if isinstance(argument, np.ndarray) else argument.get()
-            _check_array(kernel, parameter, arrays[first[id(argument)]])
-            values.append(first[id(argument)])
-        else:
-            values.append(_by_value(kernel, parameter, argument))
-    return LaunchArguments(tuple(values), arrays)
+
+    def value_of(parameter: Parameter, argument: Any, name: str) -> bytes | str:
+        if isinstance(argument, Texture):
+            if parameter.size != 8 or parameter.kind not in "ub":
+                raise NotRunnable(
+                    f"`{parameter.name}` of {kernel} is {_what(parameter)}, and a texture is passed for it."
+                )
+            textures[name] = argument
+            return name
+        if not isinstance(argument, np.ndarray | GpuArray):
+            return _by_value(kernel, parameter, argument)
+        if id(argument) not in first:
+            first[id(argument)] = name
+            arrays[name] = argument if isinstance(argument, np.ndarray) else argument.get()
+        _check_array(kernel, parameter, arrays[first[id(argument)]])
+        return first[id(argument)]
+
+    for number, (parameter, argument, name) in enumerate(zip(wanted, arguments, names, strict=True)):
+        if number not in structures:
+            values.append(value_of(parameter, argument, name))
+            continue
+        pieces: list[bytes | str] = []
+        at = 0
+        for own_field, value in structures[number]:
+            own = f"{name}.{own_field.name}"
+            if own_field.kind == "b" and not isinstance(value, bool | int | float | None):
+                piece: bytes | str = np.asarray(value).tobytes()
+                if len(piece) != own_field.size:
+                    raise NotRunnable(
+                        f"`{own}` of {kernel} has {own_field.size} bytes, and {len(piece)} are passed for it."
+                    )
+            else:
+                piece = value_of(Parameter(own, own_field.kind.replace("p", "u"), own_field.size), value, own)
+            pieces += [bytes(own_field.offset - at), piece]
+            at = own_field.offset + own_field.size
+        values.append((*pieces, bytes(parameter.size - at)))
+    return LaunchArguments(tuple(values), arrays, textures)
+
+
+def fields_of(argument: object) -> Mapping[str, Any] | Sequence[Any] | None:
+    """Return what is passed for the fields of a struct, by name or in order; None: the argument is no struct."""
+    if is_dataclass(argument) and not isinstance(argument, type | Texture):
+        return {one.name: getattr(argument, one.name) for one in dataclass_fields(argument)}
+    return argument if isinstance(argument, Mapping | tuple | list) else None
+
+
+def _by_field(
+    kernel: str, parameter: Parameter, fields: Sequence[Field], given: Mapping[str, Any] | Sequence[Any]
+) -> list[tuple[Field, Any]]:
+    """Return the values of a struct's fields, in the order of the struct."""
+    where = f"`{parameter.name}` of {kernel}"
+    if not fields:
+        raise NotRunnable(f"{where} is {_what(parameter)} and no struct of this file, and fields are passed for it.")
+    listed = ", ".join(one.name for one in fields)
+    if len(given) != len(fields) or (isinstance(given, Mapping) and {*given} != {one.name for one in fields}):
+        passed = ", ".join(map(str, given)) if isinstance(given, Mapping) else f"{len(given)} values"
+        raise NotRunnable(f"{where} has the fields {listed}, and {passed} are passed for it.")
+    values = [given[one.name] for one in fields] if isinstance(given, Mapping) else list(given)
+    return sorted(zip(fields, values, strict=True), key=lambda pair: pair[0].offset)
 
 
 def place_arguments(device: Device, handed: LaunchArguments) -> tuple[tuple[bytes, ...], dict[str, DeviceArray]]:
-    """Copy the arrays to the emulated device, by name, and return them with the bytes of every argument."""
+    """Copy the arrays and textures to the emulated device, and return the arrays by name with the bytes of every
+    argument."""
     there = {name: device.space.add(name, array, array.itemsize) for name, array in handed.arrays.items()}
-    values = (there[one].base.to_bytes(8, "little") if isinstance(one, str) else one for one in handed.values)
-    return tuple(values), there
+    places = {name: array.base for name, array in there.items()}
+    places |= {name: device.space.bind(texture) for name, texture in handed.textures.items()}
+    return tuple(value_bytes(one, places) for one in handed.values), there
+
+
+def value_bytes(value: Value, addresses: Mapping[str, int]) -> bytes:
+    """Return the bytes of an argument, with the addresses of its arrays and textures."""
+    pieces = value if isinstance(value, tuple) else (value,)
+    return b"".join(addresses[one].to_bytes(8, "little") if isinstance(one, str) else one for one in pieces)
 
 
 def contents(array: DeviceArray, like: Array) -> Array:
@@ -147,16 +223,30 @@ def _counted(count: int) -> str:
     return "1 argument" if count == 1 else f"{count} arguments"
 
 
-FORMS = "a number, TYPE[SIZES] or TYPE[SIZES]=FILL (zeros, ones, range, random or a number), or a file NAME.npy"
+FORMS = (
+    "a number, TYPE[SIZES] or TYPE[SIZES]=FILL (zeros, ones, range, random, indices or a number), or a file NAME.npy"
+)
 ARRAY = re.compile(r"(\w+)\[([^\]]+)\](?:=(.+))?")
 _MOST_BYTES = 1 << 30
+_MOST_FIELDS = 100  # of a struct: each of its arrays has random numbers of its own
 
 
-def argument_of(words: str) -> Argument:
-    """Parse a word into a number or an array. NotRunnable: it is neither."""
+def argument_of(words: str, place: int = 0, trial: int = 0) -> Any:
+    """Parse a word into a number or an array, or `{...}` into the fields of a struct. `place`: which argument of the
+    launch it is; `trial`: which random numbers it gets. NotRunnable: it is none of these."""
+    if words.startswith("{") and words.endswith("}"):
+        inside = enumerate(parts(words[1:-1]), place * _MOST_FIELDS)
+        return tuple(argument_of(part.strip(), number, trial) for number, part in inside)
     found = ARRAY.fullmatch(words)
     if found:
-        return _array(words, found[1], found[2], found[3] or "zeros")
+        dtype, shape = _array(words, found[1], found[2])
+        fill = found[3] or "zeros"
+        if fill in FILLS:
+            return filled(shape, dtype, fill, place, trial)
+        try:
+            return np.full(shape, _number(fill), dtype)
+        except (ValueError, OverflowError):
+            raise NotRunnable(f"{words!r} cannot be filled with {fill}: {FORMS}.") from None
     if words.endswith(".npy"):
         return _saved(Path(words))
     try:
@@ -172,7 +262,7 @@ def _number(words: str) -> int | float:
         return int(words) if re.fullmatch(r"-?\d+", words) else float(words)
 
 
-def _array(words: str, kind: str, sizes: str, fill: str) -> Array:
+def _array(words: str, kind: str, sizes: str) -> tuple[np.dtype[np.generic], tuple[int, ...]]:
     try:
         dtype = np.dtype(kind)
         shape = tuple(whole_number(size) for size in sizes.split(","))
@@ -180,22 +270,7 @@ def _array(words: str, kind: str, sizes: str, fill: str) -> Array:
         raise NotRunnable(f"{words!r} is no array: {FORMS}.") from None
     if dtype.hasobject or min(shape) < 0 or prod(shape) * dtype.itemsize > _MOST_BYTES:
         raise NotRunnable(f"{words!r} is no array of at most {_MOST_BYTES >> 30} GB of numbers.")
-    return _filled(words, shape, dtype, fill)
-
-
-def _filled(words: str, shape: tuple[int, ...], dtype: np.dtype[np.generic], fill: str) -> Array:
-    count = prod(shape)
-    if fill == "range":
-        return np.arange(count).astype(dtype).reshape(shape)
-    if fill == "random":  # a fixed seed
-        make = np.random.default_rng(0)
-        numbers = make.random(count) if dtype.kind in "fc" else make.integers(0, 2 if dtype.kind == "b" else 100, count)
-        return numbers.astype(dtype).reshape(shape)
-    try:
-        value = {"zeros": 0, "ones": 1}.get(fill)
-        return np.full(shape, _number(fill) if value is None else value, dtype)
-    except (ValueError, OverflowError):
-        raise NotRunnable(f"{words!r} cannot be filled with {fill}: {FORMS}.") from None
+    return dtype, shape
 
 
 def _saved(path: Path) -> Array:

@@ -22,7 +22,8 @@ from engine.backends.emulator.backend import DEVICE, SECONDS
 from engine.backends.emulator.instructions.dispatch import not_emulated
 from engine.backends.emulator.launch import explain_errors
 from engine.backends.emulator.loading import load
-from engine.backends.measure import SHOWN, failed, measure, verdict, with_first_elements
+from engine.backends.emulator.state.schedule import parse_schedule, schedule_line
+from engine.backends.measure import SHOWN, failed, measure, verdict, with_elements
 from engine.compile.nvrtc import EMULATED_ARCHITECTURE, compile_with_log
 from engine.lab.arguments import Argument, array_names
 from engine.lab.kernels import KernelRun, OwnKernel, Sizes, kernel
@@ -114,17 +115,92 @@ class Checked:
     """The result of a draft. `arrays`: those of the user's own launch; without a reference they are the answer.
 
     `measurement.check` is None if nothing was checked; its status is then "ok" unless there is a finding. `barred`: why
-    a shared GPU does not run it; None: it does.
+    a shared GPU does not run it; None: it does. `remark`: what another run than the one asked for has shown.
     """
 
     measurement: Measurement
     marks: tuple[Mark, ...] = ()
     arrays: tuple[ArrayShown, ...] = ()
+    remark: str | None = None
     barred: str | None = f"{NOT_TRIED}."
 
 
 def check_rung(choice: Settled, progress: Progress | None = None) -> Checked:
-    """Run `measure` and add the compiler's warnings and the marks. `choice` has the draft as its source."""
+    """Run `measure`, and if the draft is right, again in other orders and at sizes that blocks do not divide; add the
+    compiler's warnings and the marks. `choice` has the draft as its source."""
+    found = _checked_rung(choice, progress)
+    if not _is_right(found):
+        return found
+    fewer = _fewer(found, choice.n)
+    for order, n in zip(ORDERS, (fewer - 1, fewer + 1), strict=True):
+        again = replace(choice, schedule=order, n=n)
+        other = _checked_rung(again)
+        if other.measurement.status == "refused":  # the kernel has no such size
+            again = replace(again, n=fewer)
+            other = _checked_rung(again)
+        if (
+            _is_missed(other)
+            and _checked_rung(replace(again, source=None, source_name=None)).measurement.status == "ok"
+        ):
+            return _differs(other, again.n, numbers=False)
+    return found
+
+
+def check_own(
+    setup: Setup, n: int, text: str, file_name: str, schedule: str | None = None, again: bool = True
+) -> Checked:
+    """Launch the kernel that `setup` names, and compare the result with the setup's reference. `again`: if it is right,
+    launch it with other numbers in other orders, and at sizes that blocks do not divide."""
+    found = _checked_own(setup, n, text, file_name, schedule)
+    if not again or not _is_right(found):
+        return found
+    fewer = _fewer(found, n)
+    for order in ORDERS:
+        other = _checked_own(setup, fewer, text, file_name, order)
+        if _is_missed(other):
+            if fewer < n and _is_missed(at_fewer := _checked_own(setup, fewer, text, file_name, schedule)):
+                return _only_here(found, at_fewer, fewer)
+            return _differs(other, fewer, numbers=True)
+    for odd in (fewer - 1, fewer + 1):
+        other = _checked_own(setup, odd, text, file_name, schedule)
+        if _is_missed(other):
+            return _only_here(found, other, odd)
+    return found
+
+
+ORDERS = ("independent:1", "waves:1")  # beside the one that was asked for
+_MOST_AGAIN = 16  # power of two of warp instructions, up to which a run is repeated at the same size
+
+
+def _is_right(found: Checked) -> bool:
+    return found.measurement.status == "ok" and found.measurement.counters is not None
+
+
+def _is_missed(other: Checked) -> bool:
+    """Whether a further run shows that a draft is wrong; a refused size shows nothing."""
+    return other.measurement.status not in ("ok", "refused")
+
+
+def _fewer(found: Checked, n: int) -> int:
+    """Return the size at which a run is repeated: `n`, or the part of it that costs as much as a short run."""
+    counters = found.measurement.counters or {}
+    return max(1, n >> max(0, int(counters.get("warp_instructions", 0)).bit_length() - _MOST_AGAIN))
+
+
+def _differs(other: Checked, n: int, numbers: bool) -> Checked:
+    """Return a further run in place of the first, without counts, which belong to the run that was asked for."""
+    measurement = other.measurement
+    order = schedule_line(parse_schedule(measurement.choice.schedule))
+    what = "with other numbers and " if numbers else ""
+    remark = f"The run that you asked for was right. This one, {what}at N = {n:,} in another order ({order}), was not."
+    return replace(other, measurement=replace(measurement, counts=None), remark=remark)
+
+
+def _only_here(found: Checked, other: Checked, n: int) -> Checked:
+    return replace(found, remark=f"Right at this N, but not at N = {n:,}. {other.measurement.reason}")
+
+
+def _checked_rung(choice: Settled, progress: Progress | None = None) -> Checked:
     name = choice.source_name or choice.kernel
     try:
         measurement = measure(choice, progress)
@@ -137,13 +213,14 @@ def check_rung(choice: Settled, progress: Progress | None = None) -> Checked:
     return Checked(measurement, (*compiler_marks(name, logs), *finding_marks(measurement.findings)), barred=refused)
 
 
-def check_own(setup: Setup, n: int, text: str, file_name: str, schedule: str | None = None) -> Checked:
-    """Launch the kernel that `setup` names, and compare the result with the setup's reference."""
+def _checked_own(setup: Setup, n: int, text: str, file_name: str, schedule: str | None) -> Checked:
     asked = Choice(setup.kernel, n, 1, device="emulator", schedule=schedule, source=text, source_name=file_name)
     try:
-        made = launching(setup, n)
+        # Each order has other numbers.
+        made = launching(setup, n, trial=ORDERS.index(schedule) + 1 if schedule in ORDERS else 0)
         asked = _sized(asked, made)
         own = kernel(f"{text}\n", setup.kernel, called=file_name)
+        made = _fitting(setup, made, own)
         run = own.run(made.grid, made.block, made.arguments, shared=made.shared, schedule=schedule, seconds=SECONDS)
         found = _check(setup, made, own, run)
     except _FAILURES as error:
@@ -159,6 +236,7 @@ def time_own(setup: Setup, n: int, text: str, file_name: str) -> Measurement:
     made = launching(setup, n)
     asked = _sized(Choice(setup.kernel, n, 1, device="gpu", source=text, source_name=file_name), made)
     own = kernel(f"{text}\n", setup.kernel, called=file_name)
+    made = _fitting(setup, made, own)
     run = own.run(made.grid, made.block, made.arguments, shared=made.shared, device="gpu")
     found = _check(setup, made, own, run)
     status, reason = verdict(found, ()) if found else ("ok", None)
@@ -172,6 +250,20 @@ def _sized(asked: Choice, made: Launching) -> Choice:
     return replace(asked, block_size=prod(made.block), grid_size=prod(made.grid))
 
 
+def _fitting(setup: Setup, made: Launching, own: OwnKernel) -> Launching:
+    """Return the launch with random numbers that are indices of the answer, if its reference needs them."""
+    right = setup.right
+    if right is None or not reference_named(right.reference).counts or len(made.arguments) != len(own.parameters):
+        return made
+    passed = dict(zip(array_names(own.parameters, None), made.arguments, strict=True))
+    read, out = passed.get(right.given[0]), passed.get(right.out)
+    if not isinstance(read, np.ndarray) or not isinstance(out, np.ndarray) or read.dtype.kind not in "iu":
+        return made
+    if out.size and setup.arguments[list(passed).index(right.given[0])].endswith("=random"):
+        passed[right.given[0]] = (np.abs(read.astype(np.int64)) % out.size).astype(read.dtype)
+    return replace(made, arguments=tuple(passed.values()))
+
+
 def _check(setup: Setup, made: Launching, own: OwnKernel, run: KernelRun) -> Check | None:
     """Compare the answer with the reference of the arrays as they were passed; None without a reference."""
     right = setup.right
@@ -182,7 +274,7 @@ def _check(setup: Setup, made: Launching, own: OwnKernel, run: KernelRun) -> Che
     reads = len(reference_named(right.reference).reads)
     numbers = [_number(word, passed.get(word)) for word in right.given[reads:]]
     found = checked_against(right.reference, before, run.arrays, right.given[:reads], right.out, numbers)
-    return with_first_elements(run.arrays[right.out], found)
+    return with_elements(run.arrays[right.out], found)
 
 
 def _number(word: str, passed: object) -> float:

@@ -11,9 +11,9 @@ from engine.compile.limits import CPU_S, HURRIED_S, TookTooLong
 from engine.compile.names import readable
 from engine.compile.nvrtc import EMULATED_ARCHITECTURE, Compiled, remember_compiled
 from engine.compile.process import call_apart
-from engine.lab.instances import WantedKernel, every_kernel, named_kernel
+from engine.lab.instances import WantedKernel, every_kernel, named_kernel, only_declared
 from engine.lab.marks import CompilerWarning
-from engine.lab.pasted_source import DevicePart, compiled_for_device, warnings_of, without_own_headers
+from engine.lab.pasted_source import DevicePart, alone, compiled_for_device, warnings_of, without_own_headers
 from engine.lab.signatures import Parameter, bare, kernels_in, parameters
 from engine.records import CompileError, NotRunnable, Source
 
@@ -82,7 +82,7 @@ def compiled_in_full(
     """Compile in this process. `hurried`: with less optimisation, in less time."""
     many = every_kernel(text)[:MOST_KERNELS] if every and name is None else []
     wanted = many or [named_kernel(text, file_name, name)]
-    part = _part(file_name, text, wanted, hurried)
+    part = _part(file_name, text if many else alone(text, bare(wanted[0].name)), wanted, hurried)
     beside = without_own_headers(text)[1]
     source, made, found = part.source, part.compiled, dict(zip(part.source.names, part.compiled.symbols, strict=True))
     ptx = made.ptx.decode()
@@ -91,6 +91,7 @@ def compiled_in_full(
         for one in wanted
         if one.expression in found
     )
+    part = replace(part, refused=(*part.refused, *(_bodiless(file_name, text) if many else ())))
     looked_at = {bare(each) for each in (*found, *dict(part.refused))}
     inline = {opcode for block in _INLINE.findall(ptx) for opcode in _STATEMENT.findall(block)}
     return Compilation(
@@ -105,6 +106,13 @@ def compiled_in_full(
         frozenset(_variables(ptx, text)),
         frozenset(inline),
     ), made
+
+
+def _bodiless(file_name: str, text: str) -> Iterator[tuple[str, str]]:
+    """Return the kernels that have no body here, each with a sentence."""
+    for name, one in kernels_in(text).items():
+        if not one.defined:
+            yield name, only_declared(file_name, name, one)
 
 
 def _part(file_name: str, text: str, wanted: list[WantedKernel], hurried: bool) -> DevicePart:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from engine.lab.signatures import Declared, bare, kernels_in
-from engine.lab.top_level import Declaration, closing, declarations, parts, template_parameters, uncommented
+from engine.lab.top_level import Declaration, closing, declarations, expanded, parts, template_parameters, uncommented
 from engine.records import NotRunnable
 
 USUAL_TYPE, USUAL_SIZE = "float", "128"  # if the file names none
@@ -60,6 +60,8 @@ def named_kernel(text: str, file_name: str, name: str | None) -> WantedKernel:
     if bare(name) not in kernels:
         raise NotRunnable(f"{file_name} has no kernel named {bare(name)}; it has {listed}.")
     declared = kernels[bare(name)]
+    if not declared.defined:
+        raise NotRunnable(only_declared(file_name, bare(name), declared), declared.line)
     called = instance(text, bare(name), declared) if declared.template and "<" not in name else name
     if called is None:
         raise NotRunnable(_unnamed(file_name, bare(name), declared))
@@ -71,8 +73,15 @@ def every_kernel(text: str) -> list[WantedKernel]:
     kernels = kernels_in(text)
     called = {name: instance(text, name, one) if one.template else name for name, one in kernels.items()}
     return [
-        WantedKernel(called[name] or "", one.parameters, one.scope) for name, one in kernels.items() if called[name]
+        WantedKernel(called[name] or "", one.parameters, one.scope)
+        for name, one in kernels.items()
+        if called[name] and one.defined
     ]
+
+
+def only_declared(file_name: str, name: str, declared: Declared) -> str:
+    """Return the sentence about a kernel without a body."""
+    return f"{file_name}, line {declared.line}: {name} is only declared here, and its body is in another file."
 
 
 def typed_parameters(text: str, name: str, declared: Declared) -> tuple[str, ...]:
@@ -109,7 +118,7 @@ class _File:
     """A text without comments, and the meaning of its names."""
 
     def __init__(self, text: str) -> None:
-        self.text = uncommented(text)
+        self.text = expanded(uncommented(text), "<<<", text)
         self.declared = declarations(text)
         self.outside = {word for one in self.declared if not (one.called and one.body) for word in one.words}
         self.looked_up = 0
@@ -136,12 +145,23 @@ class _File:
 
     def deduced(self, name: str, declared: Declared) -> dict[str, str]:
         """Deduce a template's types by name from the types of the values that a launch passes."""
-        made = {_name(one): USUAL_TYPE for one in declared.template if _type_parameter(one)}
+        called = {one for one in map(_name, declared.written) if re.search(rf"(?<![\w.]){one}\s*\(", self.text)}
+        made = {
+            word: USUAL_TYPE
+            for word in (_name(one) for one in declared.template if _type_parameter(one))
+            if not any(_name(each) in called and re.search(rf"\b{word}\b", each) for each in declared.written)
+        }  # a function object is no number
         for found in self._places(rf"(?<![\w.]){name}\s*<<<[^;]{{0,400}}?>>>\s*\(([^;]{{0,1000}})\)\s*;"):
             for passed, written in zip(parts(found[1]), declared.written, strict=False):
-                for word in made:
-                    kind = self._pointed(passed.strip()) if re.search(rf"\b{word}\b", written) else None
-                    made[word] = kind or made[word]
+                for word in (_name(one) for one in declared.template if _type_parameter(one)):
+                    if re.search(rf"\b{word}\b", written):
+                        given = passed.strip()
+                        kind = (
+                            self._pointed(given)
+                            if re.search(r"[*\[]", written)
+                            else self._type_of(given, found.start())
+                        )
+                        made |= {word: kind} if kind else {}
             break
         return made
 
@@ -188,6 +208,26 @@ class _File:
             if set(found[1].split()) <= _BUILT_IN - {"void", "const"}:
                 return str(found[1])
         return None
+
+    def _type_of(self, passed: str, at: int) -> str | None:
+        """Return the type of a value at an index: a number, `Type(...)`, or a variable."""
+        if found := re.fullmatch(r"-?\d+(\.?)\d*(?:e-?\d+)?(f?)", passed):
+            return "float" if found[2] else "double" if found[1] else "int"
+        types = {word for one in self.declared if one.kind == "type" for word in one.words} - {"struct", "class"}
+        made = re.match(r"([A-Za-z_]\w*)\s*(<[^;<>]{0,80}>)?\s*[({]", passed)
+        if made and made[1] in types:
+            return made[1] + (made[2] or "")
+        if not re.fullmatch(r"\w+", passed):
+            return None
+        nearest = None
+        kind = r"((?:unsigned\s+)?[A-Za-z_]\w*(?:<[^;<>]{0,80}>)?)"
+        for found in self._places(rf"\b{kind}\s+(?:\w+\s*(?:=[^,;(]{{0,80}})?,\s*){{0,8}}{passed}\s*[;=,({{)]"):
+            if found.start() < at and set(found[1].partition("<")[0].split()) <= (_BUILT_IN | types) - {
+                "void",
+                "const",
+            }:
+                nearest = str(found[1])
+        return nearest
 
     def _places(self, pattern: str) -> Iterator[re.Match[str]]:
         for count, found in enumerate(re.finditer(pattern, self.text)):

@@ -31,14 +31,17 @@ from engine.lab.arguments import (
     Argument,
     GpuArray,
     LaunchArguments,
+    Structure,
     array_names,
     contents,
     convert_arguments,
     place_arguments,
 )
 from engine.lab.compilation import Compilation, compilation, refuse_unknown
+from engine.lab.instances import typed_parameters
 from engine.lab.marks import CompilerWarning
-from engine.lab.signatures import Parameter
+from engine.lab.signatures import Parameter, bare, kernels_in
+from engine.lab.structures import Field, fields_in, layout
 from engine.machine.devices import gpus
 from engine.records import CACHE_STATES, Array, Finding, Launch, LineCounters, NotRunnable, Source, Timing
 from engine.records.counters import COUNTERS, with_derived
@@ -56,6 +59,7 @@ def run(
     step: Launch, handed: LaunchArguments, variables: Mapping[str, Variable], symbols: Mapping[str, Array]
 ) -> tuple[dict[str, Array], dict[str, Array]]:
     """Launch once; return the arrays and the module's variables, each in the type that was given for it."""
+    _refuse_textures(handed)
     arrays, found = _backend().run(step, handed.values, handed.arrays, _set(variables, symbols))
     return arrays, {name: _as_given(raw, symbols.get(name)) for name, raw in found.items()}
 
@@ -64,11 +68,17 @@ def time(
     step: Launch, handed: LaunchArguments, variables: Mapping[str, Variable], symbols: Mapping[str, Array], cache: str
 ) -> Timing:
     """Time the launch as the catalogue's kernels are timed."""
+    _refuse_textures(handed)
     timing: Timing = _backend().time(step, handed.values, handed.arrays, _set(variables, symbols), cache)
     return timing
 
 
-def as_given(arrays: Mapping[str, Array], names: Sequence[str], arguments: Sequence[Argument]) -> dict[str, Array]:
+def _refuse_textures(handed: LaunchArguments) -> None:
+    for name in handed.textures:
+        raise NotRunnable(f"`{name}` is a texture: the lab reads textures on the emulator only.")
+
+
+def as_given(arrays: Mapping[str, Array], names: Sequence[str], arguments: Sequence[object]) -> dict[str, Array]:
     """Return the arrays, as CuPy arrays if CuPy arrays were passed."""
     theirs = {name for name, one in zip(names, arguments, strict=True) if isinstance(one, GpuArray)}
     return {name: _backend().on_gpu(array) if name in theirs else array for name, array in arrays.items()}
@@ -169,7 +179,7 @@ class OwnKernel:
         self,
         grid: Sizes,
         block: Sizes,
-        args: Sequence[Argument] = (),
+        args: Sequence[Argument | Structure] = (),
         *,
         shared: int = 0,
         cooperative: bool = False,
@@ -183,7 +193,8 @@ class OwnKernel:
         """Launch once on the emulator or, with `device="gpu"`, on this computer's GPU, which gives no counts and no
         findings.
 
-        `grid`, `block`: one to three sizes. `args`: a NumPy or CuPy array for a pointer, a number for a number.
+        `grid`, `block`: one to three sizes. `args`: a NumPy or CuPy array for a pointer, a number for a number, a
+        dict, tuple or dataclass of them for a struct, `engine.texture(array)` for a cudaTextureObject_t.
         `shared`: bytes of dynamic shared memory per block. `schedule`: "lockstep", "independent:SEED" or
         "waves:BLOCKS". `names`: the arguments' names in findings, else the parameters' own. `symbols`: values of
         `__constant__` and `__device__` variables. `gpu`: a model, "Tesla V100", whose limits the launch must keep.
@@ -228,7 +239,7 @@ class OwnKernel:
         self,
         grid: Sizes,
         block: Sizes,
-        args: Sequence[Argument] = (),
+        args: Sequence[Argument | Structure] = (),
         *,
         cache: str = CACHE_STATES[0],
         shared: int = 0,
@@ -245,11 +256,26 @@ class OwnKernel:
         return time(step, handed, self._variables(given), given, cache)
 
     def _asked(
-        self, grid: Sizes, block: Sizes, args: Sequence[Argument], names: Sequence[str], shared: int, cooperative: bool
+        self,
+        grid: Sizes,
+        block: Sizes,
+        args: Sequence[Argument | Structure],
+        names: Sequence[str],
+        shared: int,
+        cooperative: bool,
     ) -> tuple[LaunchArguments, Launch]:
-        handed = convert_arguments(self.name, self.parameters, args, names)
+        handed = convert_arguments(self.name, self.parameters, args, names, self._fields)
         sizes = _sizes("grid", grid), _sizes("block", block)
         return handed, Launch(self.symbol, self.source, *sizes, (), cooperative, shared)
+
+    def _fields(self, number: int) -> tuple[Field, ...]:
+        """Return the fields of parameter `number`, if it is a struct of the file."""
+        declared = kernels_in(self.text)[bare(self.name)]
+        written = typed_parameters(self.text, self.name, declared)
+        if len(written) != len(self.parameters):
+            return ()
+        names = tuple(fields_in(self.text, written[number]))
+        return layout(self.source, written[number], declared.scope, names) if names else ()
 
     def _run(self, arrays: Mapping[str, Array], symbols: Mapping[str, Array]) -> KernelRun:
         return KernelRun(self.name, self.source.name, self.text, arrays, symbols, {}, (), (), (), self.warnings)

@@ -11,10 +11,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from engine.compile.nvrtc import EMULATED_ARCHITECTURE, Compiled, check_includes, compile_here, include_folders
+from engine.compile.includes import check_includes
+from engine.compile.nvrtc import EMULATED_ARCHITECTURE, Compiled, compile_here, include_folders
 from engine.lab.marks import CompilerWarning
 from engine.lab.signatures import bare
-from engine.lab.top_level import Declaration, blanked, declarations, directives, members
+from engine.lab.top_level import Declaration, blanked, body_start, declarations, directives, members, open_branch
 from engine.records import CompileError, Source
 
 _OF_STD = re.compile(r'namespace "std" has no (?:actual )?member "(\w+)"')
@@ -75,13 +76,17 @@ HEAD = (
 )
 _OWN = re.compile(r"\.(?:h|hh|hpp|cuh|cu|inl)$")
 # Member functions of a struct need no __device__; nvcc's predefined macros on Linux; errors that nvcc only warns of.
-_OPTIONS = ("-default-device", "-D__linux__", "-Dregister=")
+_OPTIONS = ("-default-device", "--device-int128", "-D__linux__", "-Dregister=")
 _LESS = ("--Ofast-compile=mid",)  # a fifth of the time if loops unroll to a megabyte
 _GLUED = re.compile(r'\bextern[ \t]("C(?:\+\+)?")(?=\w)')  # like a literal with a suffix
+_INSTANCE = re.compile(r"template\s+(?!<)")
+_UNNAMED = re.compile(r'__nv_name_map\(\d+\): error: .*?"(\w+)" (?:is undefined|must)')
 _MOST_BLANKED = 40
 # Errors of code that nvcc compiles and NVRTC does not: only the kernel is refused.
 NOT_HERE = re.compile(r"cannot be compiled here|a texture reference")
-_SAYS_ENOUGH = re.compile(rf"{NOT_HERE.pattern}|since Volta|#error directive")
+_SAYS_ENOUGH = re.compile(
+    rf"{NOT_HERE.pattern}|since Volta|#error directive|CUDA 13|on the host's side|overloaded function"
+)
 # A library's header, such as <cute/tensor.hpp>.
 _LIBRARY = re.compile(
     r"^[ \t]*#[ \t]*include[ \t]*<((?!cuda/|cub/|thrust/|cooperative_groups/|sys/)\w+/[^>\n]+)>", re.MULTILINE
@@ -102,6 +107,19 @@ def device_part(text: str) -> str:
         found = _INCLUDE.match(text, start)
         if found is not None and not _included(found[1], found[2], text):
             text = text[:start] + " " * (end - start) + text[end:]
+    return text
+
+
+def alone(text: str, kernel: str) -> str:
+    """Return `text` without the bodies of the other kernels, and without explicit instances of any."""
+    found = [one for one in declarations(text) if "__global__" in one.words and one.called]
+    named = {_called(text, one) for one in found}
+    for one in found if kernel in named else ():
+        if _INSTANCE.match(text, one.start):
+            text = blanked(text, one.start, one.end)
+        elif one.body and _called(text, one) != kernel:
+            opened = body_start(text, one)
+            text = blanked(f"{text[:opened]};{text[opened + 1 :]}", opened + 1, one.end)
     return text
 
 
@@ -161,7 +179,7 @@ def compiled_for_device(name: str, text: str, names: tuple[str, ...] = (), hurri
     `names`: the C++ names of the wanted kernels. `hurried`: with less optimisation.
     """
     whole, (text, passed) = text, without_own_headers(text)
-    check_includes(Source(name, text, ""), include_folders())
+    check_includes(Source(name, text, ""))
     source = Source(name, device_part(text), "", head=HEAD, names=names, options=_OPTIONS, foreign=True)
     source = replace(source, options=(*_OPTIONS, *(_LESS if hurried else ())))
     dropped: dict[str, CompileError] = {}  # removed declaration -> reason
@@ -173,6 +191,13 @@ def compiled_for_device(name: str, text: str, names: tuple[str, ...] = (), hurri
             made = compile_here(source, EMULATED_ARCHITECTURE)
             return DevicePart(source, made, tuple((each, str(error)) for each, error in refused.items()))
         except CompileError as failed:
+            unseen = _unseen(source, failed, whole)
+            if unseen is not None:
+                refused |= unseen
+                source = replace(source, names=tuple(each for each in source.names if each not in unseen))
+                if not source.names:
+                    raise next(iter(unseen.values())) from None
+                continue
             header = header_for(str(failed), _passed_over(whole, source.text))
             if header and f"<{header}>" not in source.head:
                 source = replace(source, head=f"{source.head}#include <{header}>\n")
@@ -185,7 +210,7 @@ def compiled_for_device(name: str, text: str, names: tuple[str, ...] = (), hurri
                 gone = _of_device(source.text, failed.line) if NOT_HERE.search(str(error)) else None
                 lost = [each for each in source.names if gone and bare(each) in gone.words]
                 if gone is None or len(lost) == len(source.names):
-                    raise _lacking(whole, passed, error) from None
+                    raise _lacking(whole, passed, error, source) from None
                 refused |= dict.fromkeys(lost, error)
                 dropped |= {} if lost else {_called(source.text, gone): error}
                 source = replace(source, names=tuple(each for each in source.names if each not in lost))
@@ -198,18 +223,71 @@ def _passed_over(whole: str, text: str) -> bool:
     return len(_ANY_INCLUDE.findall(text)) < len(_ANY_INCLUDE.findall(whole))
 
 
-def _lacking(whole: str, passed: dict[int, str], error: CompileError) -> CompileError:
+def _taken(source: Source, lines: Iterable[int]) -> set[int]:
+    """Return those of the lines that the preprocessor reaches."""
+    text = source.text.split("\n")
+    for line in lines:
+        text[line - 1] = "#warning"
+    try:
+        log = compile_here(replace(source, text="\n".join(text), names=()), EMULATED_ARCHITECTURE).warnings
+    except CompileError as failed:
+        log = failed.log
+    own = re.compile(rf"^{re.escape(source.name)}\((\d+)\): warning.*#warning", re.MULTILINE)
+    return {int(line) for line in own.findall(log)}
+
+
+def _lacking(whole: str, passed: dict[int, str], error: CompileError, source: Source) -> CompileError:
     """Return `error`, or the header (the file's own, or a library's) without which the code does not compile."""
-    of_library = _LIBRARY.search(whole)
-    if _SAYS_ENOUGH.search(str(error)) or not (passed or of_library):
+    libraries = {whole.count("\n", 0, found.start()) + 1: found[1] for found in _LIBRARY.finditer(whole)}
+    if _SAYS_ENOUGH.search(str(error)) or not (passed or libraries):
+        return error
+    taken = _taken(source, passed | libraries)
+    missing = {line: header for line, header in (passed | libraries).items() if line in taken}
+    if not missing:
         return error
     name, _, what = str(error).rstrip(".").partition(" does not compile: ")
-    if of_library and not passed:
-        line, header, way_out = whole.count("\n", 0, of_library.start()) + 1, of_library[1], "use CUDA's own"
-    else:
-        (line, header), way_out = next(iter(passed.items())), "paste its text in its place"
+    line = next(iter(missing))
+    header, way_out = missing[line], "paste its text in its place" if line in passed else "use CUDA's own"
     sentence = f'{name} does not compile: line {line}: "{header}" is not here, and without it {what}; {way_out}.'
     return CompileError(sentence, error.log, error.line)
+
+
+def _unseen(source: Source, error: CompileError, whole: str) -> dict[str, CompileError] | None:
+    """Return the wanted kernels that the compiler does not see, each with the reason; None: it sees all."""
+    names = set(_UNNAMED.findall(error.log)) if error.line is None else set()
+    found: dict[str, CompileError] = {}
+    for wanted in source.names if names else ():
+        if names & {*re.findall(r"\w+", wanted.partition("<")[0])}:
+            one = next((one for one in declarations(whole) if one.called and _called(whole, one) == bare(wanted)), None)
+            branch = open_branch(whole, one.start) if one else None
+            if branch is None:
+                return None
+            line, directive = branch
+            sentence = (
+                f"{source.name}, line {line}: the kernel {bare(wanted)} is behind `{directive}`, which leaves it out."
+            )
+            found[wanted] = CompileError(sentence, sentence, line)
+    return found or None
+
+
+def _of_the_host(whole: str, error: CompileError) -> CompileError:
+    """Return `error`, or the host's function or variable that device code uses."""
+    name = missed_name(str(error))
+    for one in declarations(whole) if name else ():
+        if set(one.words) & _OF_DEVICE or one.kind == "type":
+            continue
+        head = whole[one.start : one.end].partition("{")[0]
+        if (one.called and one.body and _called(whole, one) == name) or (
+            one.kind == "variable" and re.search(rf"\b{name}\s*(?:[\[=;,{{]|$)", head)
+        ):
+            what = "function" if one.called else "variable"
+            line = whole.count("\n", 0, one.start) + 1
+            sentence = (
+                f"{str(error).partition(' does not compile: ')[0]} does not compile: line {error.line}: {name} of line "
+                f"{line} is a {what} on the host's side; write __device__ in front of it."
+            )
+            return CompileError(sentence, error.log, error.line)
+    return error
 
 
 def _missed(text: str, error: CompileError, dropped: dict[str, CompileError], whole: str) -> CompileError:
@@ -217,10 +295,10 @@ def _missed(text: str, error: CompileError, dropped: dict[str, CompileError], wh
     line = text.splitlines()[error.line - 1] if error.line else ""
     cause = next((dropped[word] for word in re.findall(r"\w+", line) if word in dropped), None)
     name = missed_name(str(error))
-    if cause is None and name and re.search(rf"\btexture\s*<[^;]{{1,200}}>\s*{name}\b", whole):
+    if cause is None and name and re.search(rf"\b(?:texture|surface)\s*<[^;]{{1,200}}>\s*{name}\b", whole):
         sentence = str(error).rstrip(".") + ": a texture reference, which CUDA 12 ended; read an array in its place."
         return CompileError(sentence, error.log, error.line)
-    return cause or error
+    return _of_the_host(whole, cause or error)
 
 
 def _of_device(text: str, line: int | None) -> Declaration | None:

@@ -3,15 +3,15 @@
 checked("saxpy", before, after, ("x", "y"), "y", (2.0,)) -> Check
 
 Integers are compared after wrapping to the answer's type. Floats must lie within the rounding bound of the computation
-in any order; they must be equal if nothing is rounded: values that are only moved or compared, and sums of integers
-that the type can hold.
+in any order; they must be equal if nothing is rounded: values that are only moved or compared, and sums of multiples
+of a power of two that the type can hold.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import isqrt
+from math import inf, isqrt, prod
 
 import numpy as np
 
@@ -24,19 +24,21 @@ class Exact:
     """The right values, shape (count,), int64 or float64.
 
     For sums: the sums of the `squares` (same shape), the number of `additions` of each, and the `largest` partial sum
-    of integers in any order; infinite if the values are not integers.
+    in any order, in units of which all values are whole multiples; infinite without such a unit. `columns`: of a
+    matrix.
     """
 
     values: Array
     squares: Array | None = None
     additions: int = 0
     largest: float = 0.0
+    columns: int = 0
 
 
 @dataclass(frozen=True)
 class Reference:
     """A named computation. `meaning`: a sentence; `reads`: its names of the arrays that it reads, in order; `numbers`:
-    its names of the numbers, with defaults.
+    its names of the numbers, with defaults; `counts`: the numbers that it reads are indices of the answer.
 
     `exact(arrays, numbers, room)`: computed from the arrays before the launch; `room`: the number of elements of the
     answer's array. NotRunnable: they do not fit together.
@@ -48,6 +50,7 @@ class Reference:
     reads: tuple[str, ...]
     numbers: tuple[tuple[str, float], ...]
     exact: Callable[[Sequence[Array], Sequence[float], int], Exact]
+    counts: bool = False
 
 
 def check_against(
@@ -89,8 +92,8 @@ def reference_named(name: str) -> Reference:
 def _compared(found: Array, exact: Exact, meaning: str) -> Check:
     unit = float(np.finfo(found.dtype).eps) / 2 if found.dtype.kind == "f" else 0.0
     if exact.squares is None or exact.largest * unit <= 1:
-        return checks.equal(found, exact.values.astype(found.dtype), meaning)
-    return checks.rounded(found, exact.values, exact.squares, exact.additions, unit, meaning)
+        return checks.equal(found, exact.values.astype(found.dtype), meaning, exact.columns)
+    return checks.rounded(found, exact.values, exact.squares, exact.additions, unit, meaning, exact.columns)
 
 
 def _array(arrays: Mapping[str, Array], name: str) -> Array:
@@ -129,11 +132,13 @@ def _matrix_product(arrays: Sequence[Array], _: Sequence[float], __: int) -> Exa
     if a.shape[1] != b.shape[0]:
         raise NotRunnable(f"Matrices of {_sizes(a)} and {_sizes(b)} cannot be multiplied.")
     squares = np.square(a.astype(np.float64)) @ np.square(b.astype(np.float64))
-    return Exact((a @ b).ravel(), squares.ravel(), a.shape[1], _largest((np.abs(a) @ np.abs(b)), a, b))
+    largest = _largest(np.abs(a) @ np.abs(b), a, b)
+    return Exact((a @ b).ravel(), squares.ravel(), a.shape[1], largest, b.shape[1])
 
 
 def _transpose(arrays: Sequence[Array], _: Sequence[float], __: int) -> Exact:
-    return Exact(_matrix(arrays[0]).T.ravel())
+    matrix = _matrix(arrays[0])
+    return Exact(matrix.T.ravel(), columns=len(matrix))
 
 
 def _histogram(arrays: Sequence[Array], _: Sequence[float], room: int) -> Exact:
@@ -168,8 +173,18 @@ def _added(add: Callable[[Array], Array], numbers: Array, additions: int) -> Exa
 
 
 def _largest(sums: Array, *numbers: Array) -> float:
-    """Return the largest of `sums` of absolute values; infinite unless all `numbers` are integers."""
-    return float(sums.max()) if all(np.array_equal(each, np.rint(each)) for each in numbers) else np.inf
+    """Return the largest of `sums` of absolute values, in units of which all `numbers` (or products of one of each)
+    are whole multiples; infinite without such a unit."""
+    units = [_unit(each) for each in numbers]
+    return float(sums.max()) / prod(filter(None, units)) if all(units) else inf
+
+
+def _unit(numbers: Array) -> float | None:
+    """Return the largest of _UNITS of which all numbers are whole multiples; None if there is none."""
+    return next((unit for unit in _UNITS if np.array_equal(numbers / unit, np.rint(numbers / unit))), None)
+
+
+_UNITS = (1.0, 2.0**-2, 2.0**-4, 2.0**-8)
 
 
 def _whole(number: float) -> float:
@@ -202,7 +217,8 @@ REFERENCES: dict[str, Reference] = {
                   ("in",), (), _exclusive_prefix_sum),
         Reference("matrix-product", "matrix product", "A times B, row by row.", ("A", "B"), (), _matrix_product),
         Reference("transpose", "transpose", "Element (i, j) is element (j, i) of the matrix.", ("in",), (), _transpose),
-        Reference("histogram", "histogram", "Element v is how often the number v occurs.", ("in",), (), _histogram),
+        Reference("histogram", "histogram", "Element v is how often the number v occurs.", ("in",), (), _histogram,
+                  counts=True),
         Reference("copy", "copy", "Every element is as it was.", ("in",), (), _copy),
         Reference("saxpy", "saxpy", "Element i is a·x[i] + y[i], of the arrays as they were.", ("x", "y"),
                   (("a", 2.0),), _saxpy),

@@ -1,6 +1,6 @@
 """The user's own launch and its reference, in words that fit an address and a form.
 
-saxpy<<<(n + block - 1) / block, 256>>>(2, float32[n]=range, float32[n]=ones, n)        y = saxpy(x, y, 2)
+saxpy<<<(n + block - 1) / block, 256>>>(2, float32[n]=random, float32[n]=random, n)        y = saxpy(x, y, 2)
 
 The first is CUDA's launch syntax with the arguments of `engine emulate`; sizes and integers may be expressions of `n`
 and `block`, the first size of a block. The second names a reference.
@@ -8,144 +8,22 @@ and `block`, the first size of a block. The second names a reference.
 
 from __future__ import annotations
 
-import ast
-import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from math import prod
 
 import numpy as np
 
-from engine.catalogue.entries import MAX_BLOCK
-from engine.lab.arguments import ARRAY, Argument, argument_of
+from engine.lab.arguments import ARRAY, Argument, Structure, argument_of
+from engine.lab.expressions import evaluate
+from engine.lab.host_launch import HostArgument, launch_in_text
 from engine.lab.instances import typed_parameters
 from engine.lab.references import reference_named
-from engine.lab.signatures import bare, kernels_in
+from engine.lab.signatures import Declared, bare, index_arrays, is_read, kernels_in
+from engine.lab.structures import fields_in
 from engine.lab.top_level import parts, uncommented
 from engine.records import NotRunnable
-from engine.records.words import whole_number
-
-_LARGEST = 1 << 40
-_LONGEST = 200  # characters
-_OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Mod: operator.mod,
-    ast.Div: operator.floordiv, ast.FloorDiv: operator.floordiv, ast.LShift: lambda a, b: a << min(b, 63),
-    ast.RShift: operator.rshift,
-}  # fmt: skip
-
-
-def evaluate(words: str, known: Mapping[str, int]) -> int:
-    """Evaluate an expression; `/` divides as C does with integers, `^` is a power. NotRunnable: it is no number."""
-    try:
-        return whole_number(words)
-    except ValueError:
-        pass
-    try:
-        # As ** the ^ has a power's precedence.
-        number = _value(ast.parse(words.strip()[:_LONGEST].replace("^", "**"), mode="eval").body, known)
-    except OverflowError:
-        raise NotRunnable(f"{words.strip()} is too large: choose a smaller N.") from None
-    except (SyntaxError, ValueError, ZeroDivisionError, RecursionError, MemoryError):
-        named = " and ".join(known)
-        raise NotRunnable(f"{words.strip()!r} is no whole number: write one, or compute it from {named}.") from None
-    return number
-
-
-def _value(node: ast.expr, known: Mapping[str, int]) -> int:
-    match node:
-        case ast.Constant(value=int(value)) if not isinstance(value, bool):
-            return value
-        case ast.Name(id=name) if name in known:
-            return known[name]
-        case ast.UnaryOp(op=ast.USub(), operand=inner):
-            return -_value(inner, known)
-        case ast.BinOp(left=left, op=ast.Pow(), right=right):
-            return _bounded(_value(left, known) ** min(max(0, _value(right, known)), 63))
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
-            return _bounded(_OPERATORS[type(op)](_value(left, known), _value(right, known)))
-        case _:
-            raise ValueError(node)
-
-
-def _bounded(number: int) -> int:
-    if abs(number) > _LARGEST:
-        raise OverflowError
-    return number
-
-
-_DEEPEST, _MOST_NAMES = 6, 60
-_BYTES = {"char": 1, "bool": 1, "half": 2, "short": 2, "int": 4, "float": 4, "unsigned": 4, "double": 8, "long": 8}
-_SIZEOF = re.compile(r"sizeof\s*\(\s*(\w+)[\w ]*\)")
-_DIM3 = re.compile(r"(?:dim3\s*)?[({](.*)[)}]", re.DOTALL)
-_WORD = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
-
-
-@dataclass(frozen=True)
-class LaunchSizes:
-    """`block`: one to three sizes; `shared`: bytes of dynamic shared memory, 0 if not given."""
-
-    block: tuple[int, ...]
-    shared: int
-
-
-def launch_in_text(text: str, name: str) -> LaunchSizes | None:
-    """Return the sizes of the first launch of the kernel `name`; None if they are not numbers."""
-    code = _Code(uncommented(text))
-    found = re.search(rf"(?<![\w.]){name}\s*(?:<(?!<)[^;{{}}]{{0,400}}?>\s*)?<<<([^;]{{1,400}}?)>>>", code.text)
-    given = parts(found[1]) if found else []
-    block = code.sizes(given[1].strip()) if len(given) > 1 else None
-    if block is None or not 1 <= len(block) <= 3 or not 1 <= prod(block) <= MAX_BLOCK or min(block) < 1:
-        return None
-    while len(block) > 1 and block[-1] == 1:
-        block = block[:-1]
-    shared = code.sizes(given[2].strip()) if len(given) > 2 else None
-    return LaunchSizes(block, shared[0] if shared else 0)
-
-
-class _Code:
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self._looked_up = 0
-
-    def sizes(self, words: str, depth: int = 0) -> tuple[int, ...] | None:
-        """Return the sizes of an expression: one number, or those of a dim3."""
-        if depth > _DEEPEST:
-            return None
-        words = _SIZEOF.sub(lambda found: str(_BYTES.get(found[1], found[0])), words).strip()
-        inner = _DIM3.fullmatch(words)
-        if inner and (words.startswith(("dim3", "{")) or "," in inner[1]):
-            each = [self.sizes(part, depth + 1) for part in parts(inner[1])]
-            return tuple(one[0] for one in each if one) if all(each) else None
-        if _WORD.fullmatch(words):
-            meant = self._meant(words)
-            return self.sizes(meant, depth + 1) if meant else None
-        for word in dict.fromkeys(_WORD.findall(words)):
-            value = self.sizes(word, depth + 1)
-            if value is None:
-                return None
-            words = re.sub(rf"(?<![\w.]){word}\b", str(value[0]), words)
-        try:
-            return (evaluate(words, {}),)
-        except NotRunnable:
-            return None
-
-    def _meant(self, word: str) -> str | None:
-        """Return the definition of a name: a macro, a dim3, or its first value."""
-        self._looked_up += 1
-        if self._looked_up > _MOST_NAMES:
-            return None
-        for pattern in (
-            rf"^[ \t]*#[ \t]*define[ \t]+{word}[ \t]+([^\n]{{1,200}})$",
-            rf"\bdim3\s+{word}\s*([({{][^;]{{1,200}}?[)}}])\s*[;,]",
-            rf"(?<![\w.]){word}\s*=\s*(dim3\s*\([^;]{{1,200}}?\))\s*;",
-            rf"(?<![\w.]){word}\s*=(?!=)\s*([^;,]{{1,100}})[;,]",
-        ):
-            found = re.search(pattern, self.text, re.MULTILINE)
-            if found:
-                return found[1].strip()
-        return None
-
 
 MOST_BYTES = 256 << 20  # of all arrays: a class shares the memory of one computer
 BLOCK, GRID = ("256",), ("(n + block - 1) / block",)
@@ -176,7 +54,8 @@ class Right:
 @dataclass(frozen=True)
 class Setup:
     """A launch in words. `kernel`: its name, with a template's arguments; `grid`, `block`: one to three sizes;
-    `shared`: bytes of dynamic shared memory; `right`: its reference, or None."""
+    `shared`: bytes of dynamic shared memory; `right`: its reference, or None; `assumed`: a sentence on a proposal's
+    source, "" for the user's own words."""
 
     kernel: str
     grid: tuple[str, ...] = GRID
@@ -184,6 +63,7 @@ class Setup:
     arguments: tuple[str, ...] = ()
     shared: str = "0"
     right: Right | None = None
+    assumed: str = field(default="", compare=False)
 
     @property
     def call(self) -> str:
@@ -199,7 +79,7 @@ class Launching:
     grid: tuple[int, ...]
     block: tuple[int, ...]
     shared: int
-    arguments: tuple[Argument, ...]
+    arguments: tuple[Argument | Structure, ...]
 
 
 def setup_of(call: str, right: str = "") -> Setup:
@@ -217,34 +97,68 @@ def setup_of(call: str, right: str = "") -> Setup:
 def propose_setup(text: str, kernel: str = "") -> Setup:
     """Propose a launch that fits the parameters of a text's kernel: `kernel`, else the first one.
 
-    Its blocks are those of the file's own launch, if it has one. NotRunnable: the text has no kernel.
+    Its sizes and arguments are those of the file's own launch, as far as they can be read. NotRunnable: the text has
+    no kernel.
     """
     kernels = kernels_in(text)
     if not kernels:
         raise NotRunnable("There is no kernel here yet: a function with __global__ in front.")
     name = kernel if bare(kernel) in kernels else next(iter(kernels))
-    found = launch_in_text(text, bare(name)) or LaunchSizes((), 0)
-    block = tuple(map(str, found.block)) or BLOCK
-    grid = tuple(f"(n + {size - 1}) / {size}" for size in found.block) if len(block) > 1 else GRID
+    found = launch_in_text(text, bare(name))
+    block = tuple(map(str, found.block)) if found else BLOCK
+    grid = tuple(f"(n + {size - 1}) / {size}" for size in found.block) if found and len(block) > 1 else GRID
     size = ", ".join("n" for _ in block)
-    written = typed_parameters(text, name, kernels[bare(name)])
-    return Setup(name, grid, block, tuple(_propose_argument(one, size) for one in written), str(found.shared))
+    setup = Setup(
+        name, grid, block, _propose_arguments(text, name, kernels[bare(name)], size), str(found.shared if found else 0)
+    )
+    if found is None or found.grid is None:
+        return setup
+    passed = [_as_on_host(word, one) for word, one in zip(setup.arguments, found.arguments, strict=False)]
+    if len(passed) < len(setup.arguments) or None in passed:
+        return setup
+    changes = ", ".join(f"{each} = {now:,} in place of {was:,}" for each, (was, now) in found.changed.items())
+    assumed = (
+        f"Launched as in line {found.line}{f', with {changes}, which takes the emulator less time' * bool(changes)}."
+    )
+    return replace(setup, grid=tuple(map(str, found.grid)), arguments=tuple(filter(None, passed)), assumed=assumed)
 
 
 def fit_setup(setup: Setup, text: str) -> Setup:
-    """Fit the setup to the kernel's present parameters: propose arguments for those that changed."""
+    """Fit the setup to the kernel's present parameters: propose arguments for those that changed.
+
+    A kernel that has the same parameters under another name keeps the setup.
+    """
     kernels = kernels_in(text)
     if bare(setup.kernel) not in kernels:
-        return propose_setup(text)
-    anew = [
-        _propose_argument(written, "n") for written in typed_parameters(text, setup.kernel, kernels[bare(setup.kernel)])
-    ]
+        alike = (name for name, one in kernels.items() if _fits(setup, _propose_arguments(text, name, one, "n")))
+        name = next(alike, None)
+        return propose_setup(text) if name is None else replace(setup, kernel=name)
+    anew = _propose_arguments(text, setup.kernel, kernels[bare(setup.kernel)], "n")
     kept = [*setup.arguments, *anew[len(setup.arguments) :]][: len(anew)]
     return replace(setup, arguments=tuple(kept))
 
 
-def launching(setup: Setup, n: int) -> Launching:
-    """Evaluate the launch at one n. NotRunnable: an invalid number or array, or too much memory."""
+def _fits(setup: Setup, proposed: Sequence[str]) -> bool:
+    """Return whether the setup's arguments have the number and the kinds of the proposed ones."""
+    kinds = [
+        [found[1] if (found := ARRAY.fullmatch(word)) else None for word in each]
+        for each in (setup.arguments, proposed)
+    ]
+    return bool(proposed) and kinds[0] == kinds[1]
+
+
+def _as_on_host(word: str, passed: HostArgument | None) -> str | None:
+    """Return an argument as the file's host code passes it; None if that cannot be read."""
+    found = ARRAY.fullmatch(word)
+    if passed is None or (found is None) != (passed.count is None):
+        return None
+    fill = found[3] if found and passed.words == "random" and found[3] == "indices" else passed.words
+    return f"{found[1]}[{passed.count}]={fill or found[3]}" if found else passed.words
+
+
+def launching(setup: Setup, n: int, trial: int = 0) -> Launching:
+    """Evaluate the launch at one n. `trial`: which random numbers its arrays get. NotRunnable: an invalid number or
+    array, or too much memory."""
     block = tuple(evaluate(size, {"n": n}) for size in setup.block)
     known = {"n": n, "block": block[0]}
     grid = tuple(evaluate(size, known) for size in setup.grid)
@@ -254,7 +168,8 @@ def launching(setup: Setup, n: int) -> Launching:
         raise NotRunnable(
             f"The arrays take {memory:,} bytes, and {MOST_BYTES:,} are free for them: choose a smaller N."
         )
-    return Launching(grid, block, evaluate(setup.shared, known), tuple(argument_of(word) for word in words))
+    arguments = tuple(argument_of(word, place, trial) for place, word in enumerate(words))
+    return Launching(grid, block, evaluate(setup.shared, known), arguments)
 
 
 def _right_of(words: str) -> Right:
@@ -270,6 +185,8 @@ def _right_of(words: str) -> Right:
 
 def _at(word: str, known: dict[str, int]) -> str:
     """Return an argument's words with its sizes as numbers."""
+    if word.startswith("{") and word.endswith("}"):
+        return f"{{{', '.join(_at(part.strip(), known) for part in parts(word[1:-1]))}}}"
     found = ARRAY.fullmatch(word)
     if found:
         sizes = ",".join(str(evaluate(size, known)) for size in parts(found[2]))
@@ -283,6 +200,8 @@ def _at(word: str, known: dict[str, int]) -> str:
 
 
 def _bytes(word: str) -> int:
+    if word.startswith("{"):
+        return sum(_bytes(part.strip()) for part in parts(word[1:-1]))
     found = ARRAY.fullmatch(word)
     if not found:
         return 0
@@ -292,14 +211,32 @@ def _bytes(word: str) -> int:
         return 0  # argument_of reports an unknown type
 
 
-def _propose_argument(written: str, size: str) -> str:
+def _propose_arguments(text: str, name: str, declared: Declared, size: str) -> tuple[str, ...]:
+    indices = index_arrays(uncommented(text), declared.parameters)
+    written = typed_parameters(text, name, declared)
+    reads = ("const" in one.split() or is_read(text, bare(name), own)
+             for own, one in zip(declared.parameters, written, strict=True))  # fmt: skip
+    fills = [("indices" if own in indices else "random") if read else "zeros"
+             for own, read in zip(declared.parameters, reads, strict=True)]  # fmt: skip
+    return tuple(_propose_any(text, one, size, fill) for one, fill in zip(written, fills, strict=True))
+
+
+def _propose_any(text: str, written: str, size: str, fill: str) -> str:
+    """Propose an argument, or the fields of a struct of the text that is passed by value."""
+    fields = {} if "*" in written or "[" in written else fields_in(text, written)
+    if not fields:
+        return _propose_argument(written, size, fill)
+    return f"{{{', '.join(_propose_argument(field, size, 'random') for field in fields.values())}}}"
+
+
+def _propose_argument(written: str, size: str, fill: str) -> str:
     words = re.findall(r"\w+", written)
     other = "int32" if "unsigned" in words else "float32"
     kind = next((_TYPES[word] for word in words if word in _TYPES), other)
     if "unsigned" in words and kind.startswith("int"):
         kind = f"u{kind}"
     if "*" in written or "[" in written:
-        return f"{kind}[{size}]={'random' if 'const' in words else 'zeros'}"
+        return f"{kind}[{size}]={'random' if fill == 'indices' and 'float' in kind else fill}"
     return "1" if kind.startswith(("float", "bool")) else "n"
 
 

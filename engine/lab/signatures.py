@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from engine.lab.top_level import after_template, declarations, parts, template_parameters
+from engine.lab.top_level import after_template, declarations, expanded, parts, template_parameters, uncommented
 
 _PARAMETER = re.compile(r"\.param\s+(?:\.align\s+\d+\s+)?\.([a-z]+)(\d+)[^,\[\n]*?\s(\w+)(?:\[(\d+)\])?\s*(?:,|$)")
 _ABOUT = re.compile(
     r"__(?:launch_bounds|cluster_dims|block_size)__\s*\((?:[^()]|\([^()]{0,99}\)){0,99}\)|__(?:grid_constant|restrict)__|//[^\n]*|/\*.*?(?:\*/|\Z)",
     re.DOTALL,
 )
+_ASSIGNED = re.compile(r"(?<![\w.\]])(\w+)\s*=(?!=)\s*([^;]{1,300})")
+_INDEX = re.compile(r"\[([^\[\];]{0,200}(?:\[[^\[\];]{0,200}\][^\[\];]{0,200})?)\]")
+
+_WRITES = re.compile(r"(?:\s*\[[^\[\]]{0,200}\]|\.\w+)*\s*(?:(?:<<|>>|[-+*/%&|^])?=(?!=)|\+\+|--)")
+_LONGEST_INDEX = 400
 
 
 @dataclass(frozen=True)
@@ -29,12 +35,14 @@ class Parameter:
 @dataclass(frozen=True)
 class Declared:
     """A kernel of a text: its parameters' names, each parameter as written, its template parameters, and its
-    namespaces."""
+    namespaces. `line`: of its declaration; `defined`: it has a body."""
 
     parameters: tuple[str, ...]
     written: tuple[str, ...] = ()
     template: tuple[str, ...] = ()
     scope: str = ""
+    line: int = 0
+    defined: bool = True
 
 
 def kernels_in(text: str) -> dict[str, Declared]:
@@ -42,7 +50,7 @@ def kernels_in(text: str) -> dict[str, Declared]:
     found: dict[str, Declared] = {}
     for one in declarations(text):
         if "__global__" in one.words and one.called:
-            whole = _ABOUT.sub(" ", text[after_template(text, one) : one.end])
+            whole = expanded(_ABOUT.sub(" ", text[after_template(text, one) : one.end]), "__global__", text)
             head = whole.partition("__global__")[2] or whole
             named = re.search(r"(\w+)\s*\(", head)
             if named:
@@ -50,8 +58,22 @@ def kernels_in(text: str) -> dict[str, Declared]:
                 written = tuple(part.strip() for part in parts(inside))
                 names = tuple(_name_of(part) for part in written)
                 own = tuple(" ".join(part.split()) for part in template_parameters(text, one))
-                found.setdefault(named[1], Declared(names, written, own, one.scope))
+                line = text.count("\n", 0, one.start) + 1
+                found.setdefault(named[1], Declared(names, written, own, one.scope, line, one.body))
+                if one.body and not found[named[1]].defined:  # a declaration need not name its parameters
+                    found[named[1]] = replace(found[named[1]], parameters=names, written=written, defined=True)
     return found
+
+
+def is_read(text: str, kernel: str, parameter: str) -> bool:
+    """Return whether a kernel reads elements of a pointer, other than to add to them."""
+    bodies = (text[one.start : one.end].partition("{")[2] for one in declarations(text) if kernel in one.words)
+    for body in map(uncommented, bodies):
+        for found in re.finditer(rf"(?<![\w.&]){parameter}\s*\[", body):
+            after = found.end() + len(_bracketed(body[found.end() : found.end() + _LONGEST_INDEX], "[]")) + 1
+            if not _WRITES.match(body, after):
+                return True
+    return False
 
 
 def bare(kernel: str) -> str:
@@ -71,10 +93,28 @@ def parameters(ptx: str, symbol: str, names: tuple[str, ...]) -> tuple[Parameter
     )
 
 
-def _bracketed(text: str) -> str:
+def index_arrays(text: str, names: Sequence[str]) -> set[str]:
+    """Return the arrays of `names` whose elements the text uses as indices, directly or by way of variables."""
+    assigned = [(found[1], found[2]) for found in _ASSIGNED.finditer(text)]
+    indices = " ".join(_INDEX.findall(text))
+    return {name for name in names if re.search(_of_elements(name, assigned), indices)}
+
+
+def _of_elements(array: str, assigned: Sequence[tuple[str, str]]) -> str:
+    """Return a pattern of the array's elements and of the variables that get their values."""
+    element, variables = rf"\b{array}\s*\[", set[str]()
+    while True:
+        pattern = "|".join((element, *(rf"\b{name}\b" for name in sorted(variables))))
+        more = {name for name, value in assigned if re.search(pattern, value)} - variables
+        if not more:
+            return pattern
+        variables |= more
+
+
+def _bracketed(text: str, brackets: str = "()") -> str:
     depth = 1
     for place, letter in enumerate(text):
-        depth += (letter == "(") - (letter == ")")
+        depth += (letter == brackets[0]) - (letter == brackets[1])
         if not depth:
             return text[:place]
     return text

@@ -25,8 +25,9 @@ _QUALIFIED = (
 )  # words with parentheses that are no calls
 _TYPES = frozenset(("struct", "class", "union", "enum", "using", "typedef", "namespace"))
 _SPECIFIER = re.compile(r"__(?:device|global|host)__")
-_DEFINED = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]((?:\\\n|[^\n])*)", re.MULTILINE)
+_DEFINED = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?:\(([^()\n]{0,200})\))?[ \t]*((?:\\\n|[^\n])*)", re.MULTILINE)
 _LONGEST_HEAD = 4096  # characters
+_MOST_EXPANDED = 64  # uses of a macro
 _ACCESS = re.compile(r"\b(?:public|private|protected)\s*:(?!:)")
 
 
@@ -60,7 +61,7 @@ def declarations(text: str) -> list[Declaration]:
 
     A macro of the text counts as the words that it stands for: `#define HD __host__ __device__`.
     """
-    meant = {name: tuple(_SPECIFIER.findall(body)) for name, body in _DEFINED.findall(text)}
+    meant = {name: tuple(_SPECIFIER.findall(body)) for name, _, body in _DEFINED.findall(text)}
     return [
         replace(one, words=(*one.words, *(word for name in one.words for word in meant.get(name, ()))))
         for one in _declarations(text)
@@ -130,6 +131,16 @@ def members(text: str, one: Declaration) -> list[Declaration]:
     return [replace(own, start=own.start - 1) if text[own.start - 1] == "~" else own for own in found]
 
 
+def body_start(text: str, one: Declaration) -> int:
+    """Return the index of the brace that opens the body of the function `one`."""
+    rounds = 0
+    for piece in _PIECE.finditer(text, after_template(text, one), one.end):
+        rounds += (piece["sign"] == "(") - (piece["sign"] == ")")
+        if piece["sign"] == "{" and not rounds:
+            return piece.start()
+    return one.end - 1
+
+
 def closing(text: str, place: int) -> int:
     """Return the end of the template brackets that open at `place`; `place` itself if they do not end nearby."""
     angles = rounds = 0
@@ -153,6 +164,32 @@ def _in_branch(directive: str, branches: list[tuple[int, int]], depth: int, roun
     elif words == ["endif"] and branches:
         branches.pop()
     return depth, rounds
+
+
+def open_branch(text: str, place: int) -> tuple[int, str] | None:
+    """Return line and text of the #if, or the #else, around an index that is not taken as far as the text tells; None:
+    there is none."""
+    opened: list[tuple[int, str, bool | None]] = []  # line, directive, whether it is taken
+    known: set[str] = set()
+    for start, end in directives(text):
+        if start > place:
+            break
+        written = " ".join(uncommented(text[start:end]).split())
+        words = re.findall(r"\w+", written)
+        line = text.count("\n", 0, start) + 1
+        if words[:1] == ["define"]:
+            known |= {*words[1:2]}
+        elif words[:1] in (["ifdef"], ["ifndef"]):
+            opened.append((line, written, (words[-1] in known) == (words[0] == "ifdef")))
+        elif words[:1] == ["if"]:
+            opened.append((line, written, False if words[1:] == ["0"] else True if words[1:] == ["1"] else None))
+        elif words[:1] in (["else"], ["elif"]) and opened:
+            taken = opened.pop()[2]
+            opened.append((line, written, None if taken is None or words[0] == "elif" else not taken))
+        elif words[:1] == ["endif"] and opened:
+            opened.pop()
+    surest = [one for one in opened if one[2] is False] or [one for one in opened if one[2] is None] or opened
+    return surest[-1][:2] if surest else None
 
 
 def blanked(text: str, start: int, end: int) -> str:
@@ -192,6 +229,32 @@ def after_template(text: str, one: Declaration) -> int:
     opened = text.find("<", one.start, one.end) if one.words[:1] == ("template",) else -1
     end = closing(text, opened) if opened >= 0 else opened
     return end if end > opened else one.start
+
+
+def expanded(text: str, wanted: str, whole: str) -> str:
+    """Expand in `text` the macros with parameters that `whole` defines, if `wanted` is in their body."""
+    macros = {name: (given, body) for name, given, body in _DEFINED.findall(whole) if given and wanted in body}
+    for name, (given, body) in macros.items():
+        names = [each.strip() for each in given.split(",")]
+        for found in list(re.finditer(rf"(?<![\w.]){name}\s*\(", text))[:_MOST_EXPANDED][::-1]:
+            end = closing_bracket(text, found.end())
+            if text.rfind("\n", 0, found.start()) < text.rfind("#", 0, found.start()) or not end:
+                continue  # the definition itself, or an open bracket
+            passed = [each.strip() for each in parts(text[found.end() : end - 1])]
+            meant = dict(zip(names, passed, strict=False)) | {"__VA_ARGS__": ", ".join(passed[len(names) - 1 :])}
+            made = re.sub(r"\w+", lambda word, meant=meant: meant.get(word[0], word[0]), body.replace("\\\n", " "))  # type: ignore[misc]
+            text = text[: found.start()] + re.sub(r"\s*##\s*", "", made) + text[end:]
+    return text
+
+
+def closing_bracket(text: str, place: int) -> int:
+    """Return the end of the round brackets that are open at `place`; 0 if they do not end nearby."""
+    depth = 1
+    for piece in _PIECE.finditer(text, place, place + _LONGEST_HEAD):
+        depth += (piece["sign"] == "(") - (piece["sign"] == ")")
+        if not depth:
+            return piece.end()
+    return 0
 
 
 def parts(inside: str) -> list[str]:

@@ -42,10 +42,17 @@ class Counted:
 @dataclass(frozen=True)
 class TimeRatio:
     """The slower time over the faster one, of runs in pairs (slower, faster), multiplied over all pairs; of another
-    `metric`, where more is better, the faster over the slower. `medians`: the intervals of the times do not count."""
+    `metric`, where more is better, the faster over the slower. `medians`: the intervals of the times do not count.
+
+    `beyond`: the runs are one pair and a third, whose time is taken away from both. `unit`, `words`: what to call the
+    ratio, and what the lecture says if it names no number, if "as fast" and "faster" do not fit.
+    """
 
     metric: str = "time_us"
     medians: bool = False
+    beyond: bool = False
+    unit: str = ""
+    words: str = ""
 
 
 @dataclass(frozen=True)
@@ -83,11 +90,15 @@ class Untestable:
 
 Quantity = Counted | TimeRatio | FastestBlock | Status | Findings | Computed | Untestable
 
-# about: more than 1, and of about this size. Of times, all but the last two allow for what does not repeat.
+# about: more than 1, and of about this size. Of times, all but the last two allow for run-to-run differences.
 Relation = Literal["equals", "one of", "more than", "about", "at least", "at most"]
 
 # direction: more, as the words say, but not by as much, or by more; close: no difference, but the words promise one
 Outcome = Literal["holds", "direction", "differs", "close", "untestable"]
+
+# Why words do not hold here: the lecture errs; the GPU or its compiler changed since; the run is judged by rules of
+# today; the words are true, but not of this case.
+Cause = Literal["", "error", "changed", "rules", "case"]
 
 
 @dataclass(frozen=True)
@@ -96,7 +107,8 @@ class Claim:
 
     `lecture`, `slide`, `sentence`: the words, and where they stand; `ladder`: on whose page. `case`: what of the words
     is checked here. `today`: what comes instead today, an outcome, a number or a status; None: the words hold. `why`:
-    the reason, if they do not, or if nothing decides them.
+    the reason, if they do not, or if nothing decides them; `cause`: of which kind it is. `question`: what the runs
+    answer, if the words only raise it; a sentence with a question mark is one.
     """
 
     name: str
@@ -111,6 +123,13 @@ class Claim:
     case: str = ""
     today: float | str | None = None
     why: str = ""
+    cause: Cause = ""
+    question: str = ""
+
+    @property
+    def asks(self) -> bool:
+        """Return whether the words ask, so the runs give an answer and no verdict."""
+        return bool(self.question) or self.sentence.endswith("?")
 
 
 SECTORS = Counted("global_load_sectors", "global_load_requests", unit="sectors per request")  # of a warp

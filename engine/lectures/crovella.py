@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from engine.catalogue.gpu_models import H200
 from engine.catalogue.published import printed
 from engine.lectures.claim import (
     CROVELLA,
@@ -11,6 +12,7 @@ from engine.lectures.claim import (
     LOAD_PASSES,
     STATUS,
     TIMES,
+    Cause,
     Claim,
     Computed,
     Counted,
@@ -48,10 +50,12 @@ def _gain(kernel: str) -> float:
     return gain
 
 
-def _step(number: int, slow: str, fast: str, sentence: str, why: str = "", today: str | None = None) -> Claim:
+def _step(number: int, slow: str, fast: str, sentence: str, why: str = "", today: str | None = None,
+          cause: Cause = "") -> Claim:  # fmt: skip
     """Kernel `number` of the lecture's table is as much faster than the one before as the table says."""
     return Claim(f"step-{number}", CROVELLA, _TABLE, sentence, "harris", TIMES, "about", _gain(fast),
-                 (_rung(slow), _rung(fast)), f"kernel {number} against kernel {number - 1}", today, why)  # fmt: skip
+                 (_rung(slow), _rung(fast)), f"kernel {number} against kernel {number - 1}", today, why,
+                 cause)  # fmt: skip
 
 
 def _printed(name: str, slide: str, kernel: str, blocks: int) -> Claim:
@@ -61,9 +65,15 @@ def _printed(name: str, slide: str, kernel: str, blocks: int) -> Claim:
                  Status(_AS_PRINTED), "one of", ("ok",), emulated(kernel, n=2**15, grid_size=blocks),
                  f"as printed, {blocks} blocks of 128 threads", None if square else "wrong",
                  "" if square else "The width of the grid is blockDim.x * gridDim.x. As printed the loop leaves "
-                 "elements out, or adds them twice, unless there are as many blocks as threads in one.")  # fmt: skip
+                 "elements out, or adds them twice, unless there are as many blocks as threads in one.",
+                 "" if square else "error")  # fmt: skip
 
 
+_FEWER_BLOCKS = (
+    "Would force programmer to run fewer blocks (no more than # multiprocessors * # resident blocks / multiprocessor) "
+    "to avoid deadlock."
+)
+_RESIDENT = H200.filling_blocks(128)
 _LAST = figure("harris", "reduce_multiple_volatile")
 _LARGE = figure("harris", "reduce_multiple_volatile", n=2**25)
 
@@ -87,19 +97,19 @@ CLAIMS: tuple[Claim, ...] = (
           "one lane draws for its warp"),
     _step(2, "reduce_interleaved", "reduce_strided",
           "Problem: highly divergent warps are very inefficient, and % operator is very slow.",
-          "Less than in the lecture: the compiler predicates the short if, so that only the slow % is left.",
+          "Less than in the lecture: the compiler predicates the short if, so only the slow % is left.",
           "direction"),
     _step(3, "reduce_strided", "reduce_sequential", "New Problem: Shared Memory Bank Conflicts.",
-          "Less than in the lecture: the conflicts are gone, but shared memory is not what most of the time goes to.",
+          "Less than in the lecture: the conflicts are gone, but most of the time goes elsewhere.",
           "direction"),
     _step(4, "reduce_sequential", "reduce_first_add",
           "Half of the threads are idle on first loop iteration! This is wasteful...",
-          "Less than in the lecture: launching takes a larger part of a short run today.", "direction"),
+          "Less than in the lecture: launches take a larger part of a short run today.", "direction"),
     _step(5, "reduce_first_add", "reduce_unroll_volatile",
           "Therefore a likely bottleneck is instruction overhead. Strategy: unroll loops.",
-          "Less than in the lecture: instructions cost less today, next to launching and memory.", "direction"),
+          "Less than in the lecture: instructions cost less today, beside launches and memory.", "direction"),
     _step(6, "reduce_unroll_volatile", "reduce_complete_volatile", "Results in a very efficient inner loop!",
-          "All that is left to unroll with 128 threads is two steps of the loop.", "close"),
+          "With 128 threads one step of the loop is left to unroll, that with stride 64.", "close", "changed"),
     _step(7, "reduce_complete_volatile", "reduce_multiple_volatile",
           "Combine sequential and parallel reduction. Can lead to significant speedups in practice."),
     Claim("all-steps", CROVELLA, _TABLE, "Kernel 7: multiple elements per thread, cumulative speedup 30.04x.",
@@ -111,7 +121,7 @@ CLAIMS: tuple[Claim, ...] = (
           TimeRatio("bandwidth_gb_s"), "about", (_LARGE.bandwidth_gb_s or 0) / (_LAST.bandwidth_gb_s or 1),
           (_rung("reduce_multiple_volatile"),
           _rung("reduce_multiple_volatile", 2**25)), "32M against 4M elements", "direction",
-          "More than in the lecture: launching takes a larger part of a short run today, and a large sum hides it."),
+          "More than in the lecture: launches take a larger part of a short run today, and a large sum hides it."),
     Claim("algorithmic", CROVELLA, "Types of optimization",
           "Algorithmic optimizations: changes to addressing, algorithm cascading. 11.84x speedup, combined!",
           "harris", TIMES, "about",
@@ -123,7 +133,7 @@ CLAIMS: tuple[Claim, ...] = (
           "harris", TIMES, "about",
           _gain("reduce_unroll_volatile") * _gain("reduce_complete_volatile"), (_rung("reduce_first_add"),
           _rung("reduce_complete_volatile")), "#4 to #6",
-          "direction", "Less than in the lecture: instructions cost less today, next to launching and memory."),
+          "direction", "Less than in the lecture: instructions cost less today, beside launches and memory."),
     Claim("half-the-blocks", CROVELLA, "Reduction #4: First Add During Load",
           "Halve the number of blocks, and replace single load.", "harris", Counted("global_store_requests",
           unit="times fewer block sums"), "equals", 2, emulated("reduce_first_add", "reduce_sequential",
@@ -135,8 +145,8 @@ CLAIMS: tuple[Claim, ...] = (
     Claim("lockstep", CROVELLA, "Unrolling the Last Warp",
           "Instructions are SIMD synchronous within a warp. We don't need to __syncthreads().", "harris", STATUS,
           "one of", ("ok",), (_emulated("reduce_unroll_volatile"),), today="hazard", why="Since Volta no warp "
-          "promises lockstep. The answer is still right on most runs, and nothing says that it stays so; __syncwarp "
-          "does."),
+          "promises lockstep. The answer is still right on most runs, but only __syncwarp guarantees it.",
+          cause="rules"),
     Claim("volatile", CROVELLA, "Reduction #5: Unroll the Last Warp",
           "IMPORTANT: For this to be correct, we must use the volatile keyword!", "harris", Status(_NO_VOLATILE),
           "one of", ("wrong",), (_emulated("reduce_unroll_volatile"),), "without it"),
@@ -144,16 +154,20 @@ CLAIMS: tuple[Claim, ...] = (
           "sdata[tid] += g_idata[i] + g_idata[i+blockSize].", "harris",
           Status(("((i + BLOCK_SIZE < n) ? in[i + BLOCK_SIZE] : T(0))", "in[i + BLOCK_SIZE]")), "one of", ("ok",),
           (replace(_emulated("reduce_multiple_volatile"), n=5000),), "as printed, 5,000 numbers", "out-of-bounds",
-          "Only the first of the two reads is checked. It is right where n is a multiple of twice the block size, as "
-          "in the lecture; here the second read is checked as well."),
+          "Only the first of the two reads is checked. It is right if n is a multiple of twice the block size, as "
+          "in the lecture; here the second read is checked as well.", "error"),
     Claim("peak-of-g80", CROVELLA, "What is Our Optimization Goal?", "384 * 1800 / 8 = 86.4 GB/s.", "harris",
           Computed(lambda: 384 * 1800 / 8 / 1000, "GB/s", "the slide's own figures"), "equals", printed("crovella",
           "bandwidth of the G80"), (),
           "a bus of 384 bits, 900 MHz at double data rate"),
+    Claim("peak-of-v100", CROVELLA, "What is Our Optimization Goal?", "V100 GPU memory bandwidth 900 GB/s.", "harris",
+          Computed(lambda: H200.bandwidth_gb_s, "GB/s", "the GPU's data sheet"), "equals",
+          printed("crovella", "bandwidth of the V100"), (), "the peak of the H200, which the bars are measured by",
+          4800, "The H200 is a later GPU, with faster memory.", "changed"),
     Claim("sum-of-floats", CROVELLA, "Motivating example",
           "sum variable contains the sum of all the elements of array a.", "float-truths", STATUS, "one of", ("ok",),
           (Choice("floats_serial", 2**24 + 2**20, 256, dtype="float32", device="emulator"),),
-          "17,825,792 ones as float32", "wrong", "A float has 24 binary digits: the sum stops at 2^24."),
+          "17,825,792 ones as float32", "wrong", "A float has 24 binary digits: the sum stops at 2^24.", "case"),
     Claim("does-not-work", CROVELLA, "Reduction: naive thread strategy", "*c += a[i]; (Doesn't work.)", "crovella",
           STATUS, "one of", ("wrong",), (_emulated("reduce_racy"),)),
     Claim("indivisible", CROVELLA, "Atomics to the rescue",
@@ -177,19 +191,21 @@ CLAIMS: tuple[Claim, ...] = (
     Claim("no-host", CROVELLA, "Reduce version 8",
           "These partial sums can be transferred back to the host for the final summation.", "crovella", TIMES,
           "more than", 1, (_single("reduce_grid_stride_host", "host", 256), _single("reduce_grid_stride_atomic",
-          "atomic", 256)), "version 9 spares it"),
+          "atomic", 256)), "with the sum on the host against version 9",
+          question="What do the copy to the host and the sum there cost?"),
     Claim("one-launch", CROVELLA, "Reduce version 9", "Kernel launch has negligible HW overhead, low SW overhead.",
           "harris", TIMES, "equals", 1, (_rung("reduce_sequential", 2**15), _rung("reduce_sequential", 2**14)),
           "#3 with three launches (2^15 numbers) against two (2^14)", "differs", "A further launch costs the same "
-          "however little it does: next to nothing beside a long reduction, but a good part of a short one."),
+          "however little it does: hardly anything beside a long reduction, but a good part of a short one.", "case"),
     Claim("shuffles-are-faster", CROVELLA, "Warp shuffles",
           "The data exchange is performed between registers, and more efficient than going through shared memory.",
           "crovella", TIMES, "more than", 1, (_single("reduce_grid_stride_atomic", "atomic", 256),
           _single("reduce_warp_shuffle", "atomic", 256)), "4M values, 256 threads", "close",
-          "Each thread adds many numbers before the tree begins, so that the tree hardly counts."),
+          "Each thread adds many numbers before the tree begins, so the tree is a small part of the time.", "case"),
     Claim("less-synchronization", CROVELLA, "Warp shuffle benefits", "Reduce level of explicit synchronization.",
           "crovella", Counted("barriers", unit="times fewer barriers"), "equals", 8, emulated("reduce_warp_shuffle",
-          "reduce_grid_stride_atomic"), "128 threads: 8 barriers become 1"),
+          "reduce_grid_stride_atomic"), "128 threads: 8 barriers become 1; the slide's loop, with its barrier "
+          "at the head, has 7"),
     Claim("patterns", CROVELLA, "Introducing warp shuffle", "copy from lane ID (arbitrary pattern); copy from "
           "calculated lane ID (calculated pattern); copy from delta/offset lower lane; copy from a lane with higher "
           "ID relative to caller.", "crovella-warps", STATUS, "one of", ("ok",), (_emulated("warp_movements"),),
@@ -221,20 +237,26 @@ CLAIMS: tuple[Claim, ...] = (
           256, dtype="float64")), "why it is no longer needed: the GPU's own atomicAdd for double"),
     Claim("place-in-order", CROVELLA, "Atomic tips and tricks",
           "Most atomics return a value that is the old value that was in the location receiving the atomic update.",
-          "crovella-order", STATUS, "one of", ("ok",), (_emulated("order_place"),), "every place is given once"),
+          "crovella-order", STATUS, "one of", ("ok",), (_emulated("order_place"),),
+          "every thread gets a place of its own"),
     Claim("space-in-a-buffer", CROVELLA, "Atomic tips and tricks",
           "buffer_ptr+my_offset now points to the first reserved location, of length my_dsize.", "crovella-order",
           STATUS, "one of", ("ok",), (_emulated("reserve_buffer"),), "no two threads share a place"),
     Claim("aggregation", CROVELLA, "Warp shuffle tips and tricks", "What else can we do with it? Atomic aggregation.",
           "crovella-order", TIMES, "more than", 1, (Choice("filter_atomic", 2**24, 256), Choice("filter_aggregated",
           2**24, 256)), "one atomic per warp against one per lane", "close",
-          "The compiler aggregates by itself: one lane draws for all that add one to the same address."),
-    Claim("max-shuffle", CROVELLA, "Warp shuffle benefits", "Reduce or eliminate shared memory usage.",
-          "crovella-max", TIMES, "more than", 1, (Choice("max_shared", 2**20, 256), Choice("max_shuffle", 2**20,
-          256)), "max reduction"),
+          "The compiler aggregates by itself: one lane draws for all that add one to the same address.", "changed",
+          "Is it faster to aggregate by hand?"),
+    Claim("max-shared-usage", CROVELLA, "Warp shuffle benefits", "Reduce or eliminate shared memory usage.",
+          "crovella-max", Counted("shared_load_requests", unit="times fewer reads of shared memory"), "more than", 1,
+          emulated("max_shuffle", "max_shared"), "max reduction of 4096 values with 128 threads"),
+    Claim("max-shuffle", CROVELLA, "Warp shuffles", "The data exchange is performed between registers, and more "
+          "efficient than going through shared memory.", "crovella-max", TIMES, "more than", 1,
+          (Choice("max_shared", 2**20, 256), Choice("max_shuffle", 2**20, 256)), "max reduction of 2^20 values"),
     Claim("max-atomic", CROVELLA, "Agenda", "Parallel Reduction + Atomics.", "crovella-max", TIMES, "more than", 1,
           (Choice("max_shuffle", 2**20, 256), Choice("max_shuffle_atomic", 2**20, 256)),
-          "max reduction in one launch"),
+          "max reduction with one atomic per block against a second launch that reduces",
+          question="Is an atomic per block faster than reducing the blocks' numbers in a second launch?"),
     Claim("enough-threads", CROVELLA, "Transformation vs. reduction",
           "May guide the thread strategy: what will each thread do?", "crovella-matrix-sums", TIMES, "more than", 1,
           (Choice("row_sums", 1024, 256, dtype="float32"), Choice("row_sums_block", 1024, 256, dtype="float32")),
@@ -242,9 +264,15 @@ CLAIMS: tuple[Claim, ...] = (
     Claim("no-global-sync", CROVELLA, "Problem: Global Synchronization", "But CUDA has no global synchronization.",
           "one-launch", STATUS, "one of", ("refused",), (_emulated("reduce_cooperative"),),
           "grid sync of cooperative groups", "ok",
-          "Since CUDA 9 it has one, for grids that fit the GPU as a whole: the limit that the slide names."),
+          "Since CUDA 9 it has one, for grids that fit the GPU as a whole: the limit that the slide names.", "changed"),
+    Claim("fewer-blocks", CROVELLA, "Problem: Global Synchronization", _FEWER_BLOCKS, "one-launch", STATUS,
+          "one of", ("refused",), (replace(_emulated("reduce_cooperative"), grid_size=_RESIDENT + 1),),
+          f"{_RESIDENT + 1:,} blocks of 128 threads on an H200, one more than 132 multiprocessors hold"),
+    Claim("enough-blocks", CROVELLA, "Problem: Global Synchronization", _FEWER_BLOCKS, "one-launch", STATUS,
+          "one of", ("ok",), (replace(_emulated("reduce_cooperative"), grid_size=_RESIDENT),),
+          f"{_RESIDENT:,} blocks of 128 threads, as many as fit"),
     Claim("sync-is-expensive", CROVELLA, "Problem: Global Synchronization",
           "Expensive to build in hardware for GPUs with high processor count.", "one-launch", Untestable(),
-          why="No run tells what hardware costs to build. What using it costs can be timed, with equally many blocks "
-          "on both sides: Then and now has the figures."),
+          why="No run tells what hardware costs to build. Its use can be timed, with equally many blocks on both "
+          "sides: Then and now has the figures."),
 )  # fmt: skip

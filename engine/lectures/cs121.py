@@ -41,6 +41,10 @@ def _sums(kernel: str) -> Choice:
     return Choice(kernel, 1024, 128)
 
 
+def _strided(kernel: str, stride: int) -> Choice:
+    return Choice(kernel, 2**22, 256, parameter=stride)
+
+
 def _memory(kernel: str) -> Choice:
     return Choice(kernel, 2**24, 256)
 
@@ -72,27 +76,23 @@ _BANDWIDTH = _printed("bandwidth of shared memory") / _printed("bandwidth of glo
 
 CLAIMS: tuple[Claim, ...] = (
     Claim("latency", CS121, "GPU memory organization", "Latency (cycles): global 400-800, shared ~20.",
-          "cs121-latency", TIMES, "about",
+          "cs121-latency", TimeRatio(beyond=True, unit="the latency"), "about",
           _printed("latency of global memory") / _printed("latency of shared memory"), (_latency("latency_global"),
-          _latency("latency_shared")),
-          "a chain of 1024 numbers, one thread; at least 400 against 20", "direction", "About half of what the table "
-          "says: launching and the arithmetic between two reads are timed as well. Without them, which is the time of "
-          "the rung with a register, it is what the table says."),
+          _latency("latency_shared"), _latency("latency_register")), "a chain of 1024 numbers, one thread, less the "
+          "time of the rung with a register, which is the launch and the arithmetic"),
     Claim("l1-latency", CS121, "GPU memory organization", "Latency (cycles): shared ~20, L1 cache ~20.",
           "cs121-latency", TIMES, "equals", 1, (replace(_latency("latency_l1"), parameter=4),
           _latency("latency_shared")), "chains through 4 KB of L1 cache and of shared memory", "differs",
-          "They are the same memory, but an address in the cache is longer, and must be looked up first."),
+          "They are the same memory, but an address in the cache is longer, and must be looked up first.", "error"),
     Claim("register-latency", CS121, "GPU memory organization", "Latency (cycles): shared ~20, registers ~1.",
-          "cs121-latency", TIMES, "about",
-          _printed("latency of shared memory") / _printed("latency of a register"), (_latency("latency_shared"),
-          _latency("latency_register")),
-          "a chain of 1024 steps, one thread", "direction",
-          "The arithmetic of a step takes longer than a register, and the launch is timed as well."),
+          "cs121-latency", TIMES, "more than", 1, (_latency("latency_shared"), _latency("latency_register")),
+          "which is faster, by a chain of 1024 steps; by how much, no chain shows: a step's arithmetic takes longer "
+          "than a register"),
     Claim("split", CS121, "GPU memory organization", "Shared memory size + L1 cache size = 64KB. User configurable.",
           "cs121-latency", Computed(lambda: H200.l1_bytes >> 10, "KB", "the GPU's data sheet"), "equals",
           _printed("shared memory and L1 cache of an SM"), (),
           "of an SM of the H200", 256, "256 KB, of which kernels may have up to 228 KB as shared memory; the rest is "
-          "L1 cache. It is still configurable: a kernel asks for a carve-out, else the driver chooses."),
+          "L1 cache. It is still configurable: a kernel asks for a carve-out, else the driver chooses.", "changed"),
     Claim("bandwidth", CS121, "GPU memory organization", "Bandwidth: global 900 GB/s, shared 12,000 GB/s.",
           "cs121-bandwidth", TimeRatio("bandwidth_gb_s"), "about", _BANDWIDTH, (_wide("bandwidth_global"),
           _wide("bandwidth_shared")), "bytes that 2^22 threads ask for", "direction",
@@ -107,13 +107,13 @@ CLAIMS: tuple[Claim, ...] = (
           "Global memory has gained more since then than the multiprocessors have."),
     Claim("constant-words", CS121, "GPU memory organization", "Constant: 64KB, cached; grid, read-only.",
           "cs121-constant", CONSTANT_PASSES, "equals", 32, emulated("constant_words", n=256),
-          "32 different words; the slide leaves open that constant memory gives one word at a time"),
+          "32 different words", question="How many words does constant memory give at a time?"),
     Claim("constant-broadcast", CS121, "GPU memory organization", "Constant: 64KB, cached; grid, read-only.",
           "cs121-constant", CONSTANT_PASSES, "equals", 1, emulated("constant_broadcast", n=256),
-          "the same word for all lanes"),
+          "the same word for all lanes", question="How many words does constant memory give at a time?"),
     Claim("constant-is-slower", CS121, "GPU memory organization", "Constant: 64KB, cached; grid, read-only.",
           "cs121-constant", TIMES, "more than", 1, (Choice("constant_words", 2**18, 256), Choice("constant_broadcast",
-          2**18, 256)), "32 different words against one"),
+          2**18, 256)), "32 different words against one", question="What do different words for the lanes cost?"),
     Claim("waiting", CS121, "Synchronization",
           "Threads arriving earlier at the barrier wait for later threads. Avoid synchronization if possible.",
           "cs121-barriers", TIMES, "more than", 1, (Choice("barrier_every_step", 2**14, 256), Choice("barrier_none",
@@ -122,21 +122,19 @@ CLAIMS: tuple[Claim, ...] = (
           "Decreases number of schedulable threads. May hurt latency hiding.", "cs121-barriers", TIMES, "more than",
           1, (Choice("barrier_every_step", 2**22, 256), Choice("barrier_none", 2**22, 256)),
           "eight blocks on each SM"),
-    Claim("hidden-latency", CS121, "Global memory latency",
-          "Total throughput high, even though each thread has high latency.", "cs121-latency", TimeRatio("gflop_s"),
-          "more than", 1, (_latency("latency_global"), _latency("latency_hidden")),
-          "numbers per second, one thread against 2^18"),
-    Claim("one-at-a-time", CS121, "Global memory latency", "If each thread waits (blocks) for a global memory "
-          "operation to finish before doing the next operation, performance is very poor.", "cs121-latency",
-          TimeRatio("bandwidth_gb_s"), "more than", 1, (_latency("latency_global"), _latency("latency_hidden")),
-          "bandwidth: one thread that waits, against 2^18 that wait together"),
+    Claim("hidden-latency", CS121, "Global memory latency", "If each thread waits (blocks) for a global memory "
+          "operation to finish before doing the next operation, performance is very poor. Total throughput high, even "
+          "though each thread has high latency.", "cs121-latency", TimeRatio("gflop_s"), "more than", 1,
+          (_latency("latency_global"), _latency("latency_hidden")),
+          "numbers per second: one thread that waits, against 2^18 that wait together"),
     Claim("one-segment", CS121, "Memory coalescing", "If all 32 locations being read lie in one segment, hardware "
           "detects this and only transfers one segment (128 B) from global memory to SM.", "cs121-access", _BYTES,
           "equals", 128, emulated("copy_offset", parameter=0)),
     Claim("worst-case-segments", CS121, "Memory coalescing",
           "In worst case, transfer 32*128 B = 4KB to read 32 floats!", "cs121-access", _BYTES, "equals", 4096,
           emulated("copy_strided", dtype="float32", parameter=32), today=1024,
-          why="A GPU of today moves sectors of 32 bytes, not segments of 128 bytes: 32 * 32 B = 1 KB."),
+          why="A GPU of today moves sectors of 32 bytes, not segments of 128 bytes: 32 * 32 B = 1 KB.",
+          cause="changed"),
     Claim("by-row", CS121, "Coalescing example", "Locations all consecutive. All iterations coalesced.",
           "cs121-coalescing", _BYTES, "equals", 128, emulated("matrix_by_row", n=128)),
     Claim("by-column", CS121, "Coalescing example",
@@ -165,7 +163,8 @@ CLAIMS: tuple[Claim, ...] = (
           emulated("banks_pairs_apart")),
     Claim("three-branches", CS121, "Warp divergence", _K_BRANCHES, "cs121-divergence", _ALL_PASSES, "equals", 3,
           emulated("divergence_three"), "k = 3: the lecture's example", 1,
-          "The branches are so short that the compiler computes all values and selects one: no branch is left."),
+          "The branches are so short that the compiler computes all values and selects one: no branch is left.",
+          "changed"),
     *(Claim(f"{ways}-branches", CS121, "Warp divergence", _K_BRANCHES, "cs121-divergence", _BRANCH_PASSES, "equals",
             ways, emulated("divergence_ways", n=1024, parameter=ways), f"k = {ways}")
       for ways in (2, 3, 8)),
@@ -180,22 +179,26 @@ CLAIMS: tuple[Claim, ...] = (
     Claim("staged-is-faster", CS121, "Improving coalescing", "To improve coalescing, first do coalesced read from "
           "global to shared memory. Then make scattered accesses to shared memory.", "cs121-coalescing", TIMES,
           "more than", 1, (_wide("matrix_by_column"), _wide("matrix_padded")), "free of bank conflicts"),
-    Claim("small-penalty", CS121, "Improving coalescing",
-          "Shared memory has much smaller penalty for scattered accesses.", "cs121-coalescing", TIMES, "more than", 1,
-          (_wide("matrix_by_column"), _wide("matrix_staged")), "32-way bank conflicts against 32 sectors", "differs",
-          "A column of an unpadded tile is the worst that shared memory knows, 32 passes, and the numbers had to be "
-          "copied there first. Any other stride costs less."),
+    *(Claim(f"small-penalty-{stride}", CS121, "Improving coalescing", "Shared memory has much smaller penalty for "
+            "scattered accesses.", "cs121-banks", TimeRatio(unit="smaller", words="a smaller penalty"), "more than", 1,
+            (_strided("copy_strided", stride), _strided("copy_strided", 1), _strided("banks_strided", 1),
+            _strided("banks_strided", stride)), f"stride {stride} against stride 1: the slowdown in global memory over "
+            "that in shared memory") for stride in (3, 7, 31)),
+    Claim("small-penalty", CS121, "Improving coalescing", "Shared memory has much smaller penalty for scattered "
+          "accesses.", "cs121-coalescing", TIMES, "more than", 1, (_wide("matrix_by_column"), _wide("matrix_staged")),
+          "32-way bank conflicts against 32 sectors", "differs", "A column of an unpadded tile is the worst case of "
+          "shared memory, 32 passes, and the numbers had to be copied there first.", "case"),
     Claim("by-column-alone", CS121, "Memory coalescing",
           "For good performance, make global memory accesses as coalesced as possible.", "cs121-one-matrix", TIMES,
           "more than", 1, (_sums("row_sums"), _sums("column_sums")),
           "one matrix of 1,024 x 1,024, by column against by row", "differs", "With one thread per row every thread "
           "waits for its own next number, and a sector that one step fetches serves the next seven from the cache. "
-          "Bandwidth is not what is missing."),
+          "Bandwidth does not limit it.", "case"),
     Claim("staged-alone", CS121, "Improving coalescing", "To improve coalescing, first do coalesced read from global "
           "to shared memory. Then make scattered accesses to shared memory.", "cs121-one-matrix", TIMES, "more than",
           1, (_sums("row_sums"), _sums("row_sums_padded")), "one matrix of 1,024 x 1,024, free of bank conflicts",
-          "differs", "The requests are coalesced, but barriers were added; and the cache had already joined what the "
-          "scattered reads fetched."),
+          "differs", "The requests are coalesced, but barriers were added; and the cache already kept the sectors that "
+          "the scattered reads fetched.", "case"),
     Claim("conflicts-are-slower", CS121, "Bank conflicts", "Accesses serialize, takes k passes to complete accesses.",
           "cs121-coalescing", TIMES, "more than", 1, (_wide("matrix_staged"), _wide("matrix_padded")),
           "k = 32 against k = 1"),
@@ -209,7 +212,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim("neighbours-are-slower", CS121, "Bank conflict example",
           "If thread loads consecutive locations, 2 way bank conflict.", "cs121-banks", TIMES, "about", 2,
           (_memory("banks_pairs_neighbours"), _memory("banks_pairs_apart")), "what it costs, n = 2^24", "close",
-          "The second pass is there, but happens while the copy waits for global memory."),
+          "The second pass happens while the copy waits for global memory.", "case"),
     Claim("divergence-is-slower", CS121, "Warp divergence",
           "If threads have k branches, SM takes k passes to run warp.", "cs121-divergence", TIMES, "about", 8,
           (_memory("divergence_ways"), _memory("divergence_warps")), "k = 8 by thread against by warp, n = 2^24"),
@@ -220,11 +223,11 @@ CLAIMS: tuple[Claim, ...] = (
     Claim("divergent-iterations", CS121, "Reducing divergence", "8 iterations, only 4 have divergence.", "harris",
           Counted("divergent_branches", line="if (tid < stride)", unit="iterations"), "equals", 4,
           emulated("reduce_sequential", n=512, block_size=512), "512 values", 5,
-          "The lecture's loop stops before stride 1. All strides below 32 diverge: 16, 8, 4, 2 and 1."),
+          "The lecture's loop stops before stride 1. All strides below 32 diverge: 16, 8, 4, 2 and 1.", "error"),
     Claim("no-divergence-left", CS121, "Reducing divergence", "Can you get rid of the 4 iterations with divergence?",
           "harris", Counted("divergent_branches", line="tid < ", unit="divergent branches"), "equals", 0,
           emulated("reduce_complete_volatile", n=512, block_size=512),
-          "the last warp adds without asking who has to"),
+          "the last warp adds with all of its lanes"),
     Claim("tiles-are-faster", CS121, "Tiled matrix multiply performance",
           "Can get (200GB/4B)*(3 FLOP / 1B)*16 = 2400 GFLOPS, compared to 150 GFLOPS from before!", "cs121-tiling",
           TIMES, "about", 16, (_matrix("matmul_naive"), _matrix("matmul_tiled")), "16 x 16 tiles, n = 1024",
@@ -237,7 +240,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim("reuse", CS121, "Effective use of shared memory", "General strategy is to find reused data and load it into "
           "fast, high bandwidth memory. Very effective in practice.", "beyond-tiling", TIMES, "more than", 1,
           (Choice("matmul_tiled", 4096, 16, dtype="float32"), Choice("matmul_register_2d", 4096, 16,
-          dtype="float32")), "carried on from shared memory to registers"),
+          dtype="float32")), "reuse in registers, beyond shared memory"),
     Claim("reuse-of-an-element", CS121, "Exploiting data reuse",
           "Threads cooperate to load tiles, eliminating redundant global memory reads.", "beyond-tiling", TIMES,
           "about", 16, (Choice("matmul_naive", 4096, 16, dtype="float32"), Choice("matmul_tiled", 4096, 16,
@@ -247,7 +250,7 @@ CLAIMS: tuple[Claim, ...] = (
           "reside in a register. Except per-thread arrays, which reside in global memory.", "beyond-tiling",
           Computed(lambda: _numbers(16, H200, "matmul_register_2d").resources.local_bytes, "bytes per thread"),
           "equals", 256, (), "the array of 8 x 8 sums of a thread", 0,
-          "The loops are unrolled, so that every index is a constant: all sums are registers."),
+          "The loops are unrolled, so every index is a constant: all sums are registers.", "case"),
     Claim("shared-bytes", CS121, "Tiled matrix multiply performance",
           "Each thread block uses 16 x 16 x 4B x (2 matrices) = 2KB of shared memory.", "cs121-tiling",
           Computed(lambda: _numbers(16).resources.shared_bytes, "bytes"), "equals",
@@ -277,7 +280,7 @@ CLAIMS: tuple[Claim, ...] = (
           "cs121-tiling", Computed(lambda: _numbers(32, H200).occupancy.blocks, "blocks"), "equals",
           _printed("blocks of 32 x 32 tiles"), (),
           "32 x 32 tiles on an H200", 2,
-          "An SM of the H200 has room for 2,048 threads: two blocks, and full occupancy."),
+          "An SM of the H200 has room for 2,048 threads: two blocks, and full occupancy.", "changed"),
     Claim("cgma", CS121, "Global memory bandwidth", "Compute to global memory access (CGMA) ratio 3:1.",
           "cs121-tiling", Computed(lambda: _numbers(16, kernel="matmul_naive").cgma, ": 1"), "equals",
           _printed("CGMA of the naive kernel"), (),
@@ -285,6 +288,20 @@ CLAIMS: tuple[Claim, ...] = (
     Claim("naive-bound", CS121, "Global memory bandwidth", "200 GB/s = 50G floating point vals / sec => 150 GFLOPS.",
           "cs121-tiling", Computed(lambda: _numbers(16, kernel="matmul_naive").bound_gflop_s, "GFLOPS"), "equals",
           _printed("bound of the naive kernel")),
+    Claim("part-of-the-peak", CS121, "Global memory bandwidth", "150 GFLOPS. 1/10 of theoretical peak!", "cs121-tiling",
+          Computed(lambda: _numbers(16, kernel="matmul_naive").bound_gflop_s / _printed("peak of the GPU"),
+          "of the peak"), "equals", _printed("part of the peak"), (), "the naive kernel's bound, of 1.5 TFLOPS"),
+    Claim("as-many-accesses", CS121, "Shared memory and tiled MM", "Doesn't decrease overall number of memory "
+          "accesses. Threads do 2n^3 reads to shared memory instead of global memory.", "cs121-tiling",
+          Counted("shared_load_requests", "global_load_requests", unit="shared reads for a global one"), "equals", 16,
+           emulated("matmul_tiled", n=64, block_size=16, dtype="float32"), "m = 16: each number that is "
+          "loaded is read 16 times", 10, "The compiler joins four neighbouring words of M into one read of 16 bytes: "
+          "16 reads of N's words and 4 of M's for every two loads.", "changed"),
+    Claim("two-passes", CS121, "Reducing divergence", "Each iteration has 2 branches. Each iteration takes 2 passes to "
+          "complete.", "harris", Counted("shared_store_requests", line="partial[tid] += partial[tid + stride]",
+          unit="passes"), "equals", 10, emulated("reduce_interleaved", n=32, block_size=32, combine="host"),
+          "the 5 iterations of a tree of one warp", 5, "The if has no else: the warp runs the addition once, and the "
+          "lanes without work wait for it.", "error"),
     Claim("tiled-bound", CS121, "Tiled matrix multiply performance",
           "Can get (200GB/4B)*(3 FLOP / 1B)*16 = 2400 GFLOPS.", "cs121-tiling",
           Computed(lambda: _numbers(16).bound_gflop_s, "GFLOPS"), "equals", _printed("bound of the tiled kernel")),
@@ -302,22 +319,22 @@ CLAIMS: tuple[Claim, ...] = (
           _STEP.replace("            partial", "        {\n            partial") .replace("        __syncthreads();",
           "            __syncthreads();\n        }"))), "one of", ("deadlock", "timeout"), (_TREE,),
           "the barrier of #3 moved into its if", "hazard", "It finishes, as the threads that skip the barrier soon "
-          "leave the kernel, and a barrier does not wait for those that have left. Who waits for whom is no longer "
-          "said, and the run is a hazard."),
+          "leave the kernel, and a barrier does not wait for those that have left. The barrier no longer defines "
+          "which threads wait, so the run counts as a hazard.", "error"),
     Claim("barrier-in-both-branches", CS121, "Synchronization", "If __syncthreads() occurs in both branches of "
           "if-then-else code block, all threads must go through same branch, or block never finishes.", "harris",
           Status((_STEP, _STEP.replace("            partial",
           "        {\n            partial") .replace("        __syncthreads();",
           "            __syncthreads();\n        } else {\n            __syncthreads();\n        }"))), "one of",
           ("deadlock", "timeout"), (_TREE,), "#3 with a barrier in its if and one in its else", "hazard",
-          "It finishes: to the hardware both are the same barrier, and everybody comes. The compiler may rely on the "
-          "rule all the same, so that the run is a hazard."),
+          "It finishes: for the hardware both are the same barrier, and every thread arrives. But the compiler may "
+          "rely on the rule, so the run counts as a hazard.", "error"),
     Claim("halving-loop", CS121, "Reducing divergence", "for (int stride = blockDim.x; stride > 1; stride /= 2).",
           "harris", Status(("stride = blockDim.x / 2; stride > 0; stride >>= 1",
           "stride = blockDim.x; stride > 1; stride /= 2")), "one of", ("ok",), (replace(_TREE, n=512,
           block_size=512),), "#3 with the loop as it stands on the slide", "out-of-bounds", "The slide's loop starts "
           "one step too early, where every thread reads past the array, and stops before stride 1. From blockDim.x / "
-          "2 down to 1 it is right."),
+          "2 down to 1 it is right.", "error"),
     Claim("endless-thread", CS121, "Synchronization",
           "If code has __syncthreads() but some thread in block goes into infinite loop, block will never finish!",
           "harris", Status(("    // reduce in shared memory\n", "    while (tid == 0) __threadfence();\n")), "one of",

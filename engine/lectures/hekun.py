@@ -53,7 +53,8 @@ CLAIMS: tuple[Claim, ...] = (
     Claim("three-steps", HEKUN, "1. Threads reduce by half every time",
           "If using CPU, there will be 7 plus operation, however, on GPU, there are only 3 steps.", "hekun",
           Counted("branches", "global_load_requests", line="if (tid < stride)", whole_under=True, unit="steps"),
-          "equals", 3, emulated("reduce_sequential", n=8, block_size=8), "8 numbers, 8 threads, as drawn"),
+          "equals", 3, emulated("reduce_sequential", n=8, block_size=8), "8 numbers: 8 threads load "
+          "them, and 4 add in the first step, as drawn"),
     Claim("four-loops", HEKUN, "2. Grid stride loop", "There are 32 operations need to be executed, but only 8 "
           "threads are allocated. Therefore, each thread has to be reused 4 times.", "hekun",
           Counted("global_load_requests", unit="loads per thread"), "equals", 4, emulated("reduce_register_tree",
@@ -67,7 +68,7 @@ CLAIMS: tuple[Claim, ...] = (
           "the result could be wrong, where mutliple thread may access the same memory at the same time.", "hekun",
           STATUS, "one of", ("wrong", "hazard"), (replace(_TREE, kernel="reduce_grid_stride_atomic"),),
           "the sum of a thread in its own word of shared memory", "ok", "Each thread adds to a word of its own, "
-          "acc_tmp[threadIdx.x]; no other thread touches it before the barrier."),
+          "acc_tmp[threadIdx.x]; no other thread touches it before the barrier.", "error"),
     Claim("sync-after-loop", HEKUN, "3. Shared memory", "The last __syncthreads(); cannot be put right after the for "
           "loop, and must be after shared memory assignment.", "hekun", Status((_STORE,
           "    __syncthreads();\n    partial[tid] = sum;")), "one of", ("wrong", "hazard"), (_TREE,),
@@ -76,8 +77,8 @@ CLAIMS: tuple[Claim, ...] = (
           "__syncthreads(); // Necessary as write after read for the same memory.", "hekun",
           Status(("        __syncthreads();  // all have read before anyone writes\n", "")), "one of", ("wrong",
           "hazard"), (_TREE,), "without the barrier between reading and writing", "ok", "In a step the lower half of "
-          "the threads writes and only reads the upper half's words: nobody reads what another thread writes in that "
-          "step."),
+          "the threads writes its own words and reads those of the upper half: no thread reads a word that another "
+          "writes in that step.", "error"),
     Claim("sync-after-write", HEKUN, "3. Shared memory", "__syncthreads(); // Necessary for 1050Ti, 1080Ti.", "hekun",
           Status(("        __syncthreads();  // all have written before anyone reads\n", "")), "one of", ("wrong",
           "hazard"), (_TREE,), "without the barrier after writing"),

@@ -68,6 +68,29 @@ class Verdict:
         """Return whether the words hold here and now."""
         return self.outcome == "holds"
 
+    @property
+    def kind(self) -> str:
+        """Return the key of KINDS that says best how the words fared: why they do not hold, if that is known."""
+        if self.claim.asks and self.outcome != "untestable":
+            return "answered"
+        fails = self.outcome in ("differs", "close")
+        return self.claim.cause if fails and self.claim.cause else self.outcome
+
+
+# Each kind of verdict as a part of a sentence.
+KINDS = {
+    "holds": "holds",
+    "answered": "a question, answered here",
+    "direction": "direction holds, size does not",
+    "changed": "was so then: the GPU or its compiler changed",
+    "rules": "was so then: today's rules judge otherwise",
+    "case": "does not hold in this case",
+    "error": "does not hold: the lecture errs",
+    "differs": "does not hold",
+    "close": "does not hold: no difference",
+    "untestable": "not testable here",
+}
+
 
 @dataclass(frozen=True)
 class _Found:
@@ -158,10 +181,16 @@ def _ratio(quantity: TimeRatio, measurements: Sequence[Measurement]) -> _Found |
     metric = quantity.metric
     if not _comparable(measurements) or any(value_of(each, metric) is None for each in measurements):
         return None
+    if quantity.beyond:
+        slow, fast, base = (value_of(each, metric) or 0 for each in measurements)
+        if fast <= base:
+            return None
+        ratio = (slow - base) / (fast - base)
+        return _Found(ratio, f"{three_digits(ratio)}× {quantity.unit}", ratio, ratio)
     pairs = list(zip(measurements[::2], measurements[1::2], strict=True))
     values = [(value_of(slow, metric) or 0, value_of(fast, metric) or 0) for slow, fast in pairs]
     ratio = prod(slow / (fast or 1) if metric == "time_us" else fast / (slow or 1) for slow, fast in values)
-    text = f"{three_digits(ratio)}× {_AS_MUCH[metric]}"
+    text = f"{three_digits(ratio)}× {quantity.unit or _AS_MUCH[metric]}"
     if quantity.medians:
         return _Found(ratio, text, ratio, ratio)
     # The ends of the 95% intervals of the medians, all on the side that speaks against the words, then for them.
@@ -193,6 +222,8 @@ def _outcome(claim: Claim, found: _Found) -> Outcome:
     if claim.relation == "at least" or claim.relation == "at most":
         return "holds" if (value >= expected if claim.relation == "at least" else value <= expected) else "differs"
     if found.least is None or found.most is None:  # an exact number
+        if claim.relation == "about":
+            return "holds" if _same_size(value, expected) else "direction" if value > 1 else "differs"
         return "holds" if (value > expected if claim.relation == "more than" else value == expected) else "differs"
     outcome: Outcome = "holds" if found.least > 1 + MARGIN else "differs" if found.most < 1 / (1 + MARGIN) else "close"
     if claim.relation == "equals":
@@ -300,9 +331,11 @@ _BRIEFLY = {"ok": "right", "wrong": "wrong", "hazard": "right by luck"}
 def said(claim: Claim) -> str:
     """Return what the words come to, as text: "32 passes", "2.33× as fast", "a wrong answer"."""
     match claim.quantity:
-        case TimeRatio(metric):
+        case TimeRatio(metric=metric, unit=unit, words=words):
             if claim.relation == "about":
-                return f"{_number(_number_of(claim))}× {_AS_MUCH[metric]}"
+                return f"{_number(_number_of(claim))}× {unit or _AS_MUCH[metric]}"
+            if words:
+                return words
             return "no difference" if claim.relation == "equals" else _MORE[metric]
         case Computed(unit=unit, words=words):
             return words or _amount(_number_of(claim), unit)
@@ -319,9 +352,9 @@ def said(claim: Claim) -> str:
 
 
 def _amount(value: float, unit: str) -> str:
-    """ "32 passes", "1 pass"."""
+    """ "32 passes", "1 pass"; a unit that is no plural, such as "times", stays."""
     first, _, rest = unit.partition(" ")
-    if value == 1 and first.endswith("s"):
+    if value == 1 and first.endswith("s") and first not in ("is", "times"):
         first = first.removesuffix("es") if first.endswith("sses") else first.removesuffix("s")
     return f"{_number(value)} {first} {rest}".rstrip()
 

@@ -29,7 +29,8 @@ Formula = Callable[[int, Settled], float]
 class Law:
     """A law, which `Kernel.law` names: `count` is `expected(value, choice)` for every `value` of the parameter.
 
-    `unit`: what is counted; `knob`: what is swept, one of it and several. `rule`: the formula in words for a choice.
+    `unit`: what is counted; `swept`: the name of what varies, singular and plural. `rule`: the formula in words for a
+    choice.
     `sentence`: the lecture's words, "" where it says no more than the name; its `slide`. `lecture`: the lecture's own
     formula in the same unit where it is another one, `lecture_rule` its words and `why` the difference. `n`: elements
     that are counted, few, as the law is the same for any. `decades`: the parameter spans decades, so the axes are
@@ -37,7 +38,7 @@ class Law:
     else the GPU's times show, and why.
     """
 
-    knob: tuple[str, str]
+    swept: tuple[str, str]
     count: Counted
     unit: str
     expected: Formula
@@ -106,16 +107,16 @@ _SECTOR_WHY = (
     f"single sectors of {SECTOR_BYTES} bytes."
 )
 _UNIFORM = (
-    "With one address the compiler sees that all lanes of a warp want the same one: it lets the warp add up first and "
-    "issue one atomic, so that two addresses take longer than one."
+    "With one address the compiler lets each warp add up its integers first and issue one atomic, so two addresses "
+    "take longer than one; floats get no such help."
 )
 _TRIES = "Only one thread of an address wins a round, so the tries grow with the square of the threads that meet."
 
 
-_IN_LINE = "Beyond the warp, N / addresses threads of the whole grid stand in line at each address."
+_IN_LINE = "In the whole grid N / addresses threads queue at each address."
 _FETCHED = (
-    "That it goes on growing up to 64 bytes between neighbours fits an L2 cache that fetches two sectors at a time "
-    "from memory."
+    "The time grows up to 64 bytes between neighbours, as it would if the L2 cache fetched two sectors at a time from "
+    "memory."
 )
 
 
@@ -164,10 +165,10 @@ LAWS: dict[str, Law] = {
     "tries": _contention(_TRIES),
     "aggregated": Law(_ADDRESSES, _CONTENTION, "lanes at one address", lambda addresses, choice: 1,
         lambda choice: "1, whatever the number of addresses", "", "Warp shuffle tips and tricks", decades=True,
-        note="In line at an address stand no more threads than the grid has blocks."),
+        note="At most one thread per block queues at an address."),
     "no atomics": Law(_ADDRESSES, _CONTENTION, "lanes at one address", lambda addresses, choice: 0,
         lambda choice: "0: there are no atomics", "", "Warp shuffle tips and tricks", decades=True,
-        note="Few addresses have many blocks each, which hand their sums over without an atomic."),
+        note="If addresses are few, many blocks share each of them, and hand over their sums without an atomic."),
     "values by chance": Law(_BINS, _CONTENTION, "lanes at one count",
         _met_by_chance, lambda choice: "most lanes of a warp with one value in the data",
         "", "Parallel reduction", decades=True),
@@ -264,7 +265,7 @@ def times(choice: Settled, known: Callable[[Settled], Known]) -> tuple[tuple[int
 def verdict(choice: Settled, found: Sequence[Point]) -> str:
     """Return one or two sentences: whether the law holds, and where it does not or differs from the lecture's."""
     law = _law(choice)
-    name, several = law.knob
+    name, several = law.swept
     tried = [point for point in found if point.counted is not None]
     if not tried:
         return "Not counted yet: run the sweep."
@@ -298,7 +299,7 @@ def timing_sentence(choice: Settled, found: Sequence[Point]) -> str:
     least, most = timed[0][0], timed[-1][0]
     fast = min((value, point) for time, value, point in timed if time < least * SAME)[1]
     slow = min((value, point) for time, value, point in timed if time > most / SAME)[1]
-    said = f"The GPU is fastest at {law.knob[0]} {fast.value:,} ({time_text(least)})"
+    said = f"The GPU is fastest at {law.swept[0]} {fast.value:,} ({time_text(least)})"
     if most / least < SLIGHT:
         said += " and hardly slower at the others."
     else:

@@ -31,7 +31,7 @@ from engine.records import Choice, Launch, Measurement, Settled
 from engine.records.words import count_text, size_text, three_digits, time_text
 
 _FIGURE = re.compile(r"\{([^}]*)\}")
-_NAMED = {"n": "n", "block": "block_size", "type": "dtype", "cache": "cache", "by": "combine", "knob": "parameter",
+_NAMED = {"n": "n", "block": "block_size", "type": "dtype", "cache": "cache", "by": "combine", "parameter": "parameter",
           "blocks": "grid_size"}  # fmt: skip
 _NUMBERS = ("n", "block_size", "parameter", "grid_size")
 

@@ -75,7 +75,7 @@ def _begins(step: TracedStep, now: StepGroup) -> bool:
         return False
     if step.kind == "sync" and step.carried is None:  # the warp converges: nothing moves
         return False
-    if step.kind == "sync":  # a shuffle comes after all else
+    if step.kind == "sync":  # a shuffle comes last
         return any(each.requests or each.carried is not None for each in now.steps)
     if step.kind == "load" and step.space == "global":
         return now.order > 0 or any((it.kind, it.space, it.array) == ("load", "global", step.array) for it in now.steps)

@@ -31,8 +31,9 @@ from engine.records.choice import (
 )
 from engine.records.measurement import Caveat, Check, Counts, Finding, LineCounters, Measurement, Rates, Run, Timing
 from engine.records.plan import Buffer, HostRun, HostSum, Launch, Plan, Scalar, Source, Step, TensorMap, Zero
+from engine.records.texture import Texture
 
 __all__ = ["CACHE_STATES", "COMBINES", "C_TYPES", "DEVICES", "SCHEDULES", "Array", "Buffer", "Caveat", "Check",
            "Choice", "CompileError", "Counts", "Finding", "HostRun", "HostSum", "Launch", "LineCounters", "Measurement",
            "NotRunnable", "Plan", "Progress", "Rates", "Run", "RunFailed", "Scalar", "Settled",
-           "Source", "Status", "Step", "TensorMap", "Timing", "Zero", "dtype_of", "status_of"]  # fmt: skip
+           "Source", "Status", "Step", "TensorMap", "Texture", "Timing", "Zero", "dtype_of", "status_of"]  # fmt: skip

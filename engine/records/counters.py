@@ -101,6 +101,9 @@ COUNTERS: dict[str, Counter] = {
         Counter("shuffles", "Shuffles",
                 "A shuffle hands registers from lane to lane, without memory and without a barrier.",
                 json=18, plots=True),
+        Counter("warp_syncs", "Warp synchronisations",
+                "An instruction counts for which the lanes of a warp wait for each other: __syncwarp(), a shuffle, a "
+                "vote.", json=21),
         Counter(LAUNCHES, "Kernel launches", "Each launch waits until the one before has ended.", whole_run=True),
         Counter(FINDINGS, "Hazards found", "A hazard is a place where the answer depends on who comes first."),
     )

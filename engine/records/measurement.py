@@ -11,12 +11,14 @@ from engine.records.choice import Array, Choice, Status
 
 @dataclass(frozen=True)
 class Check:
-    """The answer beside the reference. An array is represented by the element with the largest error. Integers compare
-    exactly.
+    """The answer beside the reference. A right array is represented by the element with the largest error, a wrong one
+    by its first wrong element. Integers compare exactly.
 
-    `first`: the first elements of an array's reference; None if their order is free or the answer is one number. `off`:
-    the indices among them whose error exceeds the bound. `answer`: the first elements of the answer, None for a value
-    that is not finite; `count`: how many elements it has. Both are None for a single number.
+    `first`: some elements of an array's reference, from element `begin` on; None if their order is free or the answer
+    is one number. `off`: the indices in the array of those whose error exceeds the bound. `answer`: the same elements
+    of the answer, None for a value that is not finite; `count`: how many elements it has. Both are None for a single
+    number. `wrong`: how many elements are wrong; `at`: the index of the first of them, None if it says nothing;
+    `columns`: of a matrix, else 0.
     """
 
     ok: bool
@@ -29,6 +31,10 @@ class Check:
     off: tuple[int, ...] = ()
     answer: tuple[float | int | None, ...] | None = None
     count: int | None = None
+    begin: int = 0
+    wrong: int = 0
+    at: int | None = None
+    columns: int = 0
 
 
 @dataclass(frozen=True)

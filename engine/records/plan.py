@@ -53,8 +53,9 @@ class Scalar:
 class TensorMap:
     """`many` square matrices of bfloat16, one below the other, for Hopper's copy engine.
 
-    Each is `width` elements a side and is copied in boxes of `rows` x `columns`; a row of a box has 128 bytes. The map
-    is passed by value.
+    Each is `width` elements a side and is copied in boxes of `rows` x `columns`. In shared memory the pieces of 16
+    bytes change places within `swizzle` bytes (128, 64 or 32; 0: none), the most that a row of a box may have. Elements
+    of a box outside all matrices are zeros. The map is passed by value.
     """
 
     buffer: str
@@ -62,6 +63,17 @@ class TensorMap:
     rows: int
     columns: int
     many: int = 1
+    swizzle: int = 128
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """Return the elements of a row, and the rows of all matrices."""
+        return self.width, self.many * self.width
+
+    @property
+    def row_bytes(self) -> int:
+        """Return the bytes from one row to the next."""
+        return self.width * dtype_of("bfloat16").itemsize
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from itertools import pairwise
 from math import isnan
 
 from engine.records.counters import COUNTERS
+from engine.records.measurement import Check
 
 STATUS_WORDS = {
     "ok": "correct",
@@ -46,7 +47,7 @@ def text_of(key: str, value: object) -> str:
     if value is None or (isinstance(value, float) and isnan(value)):
         return ""
     if not isinstance(value, int | float):
-        return STATUS_WORDS.get(str(value), str(value)) if key == "status" else str(value)
+        return STATUS_WORDS.get(str(value), str(value)) if key.endswith("status") else str(value)
     if key in _TIMES:
         return time_text(value)
     if key in _SPEEDUPS:
@@ -91,6 +92,21 @@ def size_text(n: int) -> str:
 def number_text(value: float) -> str:
     """Return an answer: an integer in full, "2,073,687,720"; a float with nine digits."""
     return f"{value:,}" if isinstance(value, int) else f"{value:,.9g}"
+
+
+def place_text(check: Check, at: int) -> str:
+    """Return where an element stands: "element 777", or "row 3, column 9"."""
+    return f"row {at // check.columns:,}, column {at % check.columns:,}" if check.columns else f"element {at:,}"
+
+
+def wrong_text(check: Check) -> str:
+    """Return what is wrong with an answer: its first wrong element, both values, and how many are wrong."""
+    values = f"{number_text(check.result)} instead of {number_text(check.expected)}"
+    if check.at is None:
+        return values
+    others = check.wrong - 1
+    more = "" if not others else ", and 1 more is wrong" if others == 1 else f", and {others:,} more are wrong"
+    return f"{place_text(check, check.at)} is {values}{more}"
 
 
 def sizes_text(sizes: Sequence[int]) -> str:

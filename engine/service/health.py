@@ -3,30 +3,40 @@
 from __future__ import annotations
 
 import json
+import math
 import os
+import threading
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from engine.compile import process
+from engine.compile.confinement import missing_confinement
+from engine.compile.nvrtc import EMULATED_ARCHITECTURE, compile_source
+from engine.records import CompileError, NotRunnable, Source
 from engine.service import service
 from engine.service.journal import family
 from engine.service.queue import QueueState, Serving, hosts_text
 from engine.store import database
 
 TIMEOUT_S = 5.0
+RETRY_S = 30.0  # after a failed trial of the compiler
 KEY = "KERNEL_LADDER_KEY"
 NEEDS_KEY = f"it asks for a key: set {KEY} to the key of a presenter or an assistant"
 
 
 @dataclass(frozen=True)
 class Readiness:
-    """`ready`: whether the service can run jobs; `reasons`: why not, or what else does not work."""
+    """`ready`: whether the service can run jobs; `reasons`: why not, or what else does not work; `notes`: what is less
+    safe than it could be."""
 
     ready: bool
     reasons: tuple[str, ...]
     queue: QueueState | None
+    notes: tuple[str, ...] = ()
 
     def flat(self) -> dict[str, object]:
         """Return the record as JSON objects."""
@@ -35,13 +45,53 @@ class Readiness:
 
 def readiness() -> Readiness:
     """Return the readiness of this process's service."""
+    notes = tuple(filter(None, [missing_confinement()]))
     queue = service.connected()
     if queue is None:
-        return Readiness(False, ("The queue is not open.",), None)
+        return Readiness(False, ("The queue is not open.",), None, notes)
+    compiler = _compiler.trouble()
     trouble = database.trouble()  # reported, but the service works without the file
     state = queue.state()
     no_worker = () if state.serving else ("There is no worker at the moment.",)
-    return Readiness(bool(state.serving), (*service.troubles(), *no_worker, *([trouble] if trouble else [])), state)
+    reasons = (*service.troubles(), *no_worker, *filter(None, (compiler, trouble)))
+    return Readiness(bool(state.serving) and compiler is None, reasons, state, notes)
+
+
+class _Compiler:
+    """Whether kernels compile on this computer, as the last trial found it."""
+
+    def __init__(self) -> None:
+        self._trouble: str | None = None
+        self._next = 0.0  # the time of the next trial
+        self._lock = threading.Lock()
+
+    def trouble(self) -> str | None:
+        """Return why the last trial failed, and begin the first one, or the next after a failed one."""
+        with self._lock:
+            if time.monotonic() >= self._next:
+                self._next = math.inf
+                threading.Thread(target=self._try, daemon=True).start()
+            return self._trouble
+
+    def _try(self) -> None:
+        self._trouble = compiler_trouble()
+        if self._trouble is not None:
+            self._next = time.monotonic() + RETRY_S
+
+
+_compiler = _Compiler()
+
+
+def compiler_trouble() -> str | None:
+    """Compile a small kernel as if a student had written it; return why that fails, or None."""
+    source = Source("trial.cu", 'extern "C" __global__ void k(int *x) { x[0] = 1; }', "", foreign=True)
+    try:
+        compile_source(source, EMULATED_ARCHITECTURE)
+    except (CompileError, NotRunnable) as error:
+        return f"No kernel can be compiled. {error}"
+    finally:
+        process.stop()  # this process needs it no more: kernels compile in the workers
+    return None
 
 
 def metrics(browsers: int) -> str:
@@ -91,7 +141,8 @@ def server_readiness(address: str) -> tuple[bool, str]:
             return False, NEEDS_KEY if error.code in (401, 403) else _refusal(error.read(), error.code)
     except (OSError, ValueError) as error:
         return False, f"{url} does not answer: {error}"
-    return not found["reasons"], "; ".join([*found["reasons"], *_queue_lines(found["queue"])])
+    notes = found.get("notes", ())  # an earlier version has none
+    return not found["reasons"], "; ".join([*found["reasons"], *_queue_lines(found["queue"]), *notes])
 
 
 def _refusal(body: bytes, status: int) -> str:

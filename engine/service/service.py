@@ -184,9 +184,11 @@ def submit_rung(choice: Settled, session: str) -> Handle:
     return _submit_check("engine.lab.checking:check_rung", (emulated,), session, choice.n, memory_of(emulated))
 
 
-def submit_own(setup: Setup, n: int, text: str, file_name: str, schedule: str | None, session: str) -> Handle:
-    """Check a reader's own launch; the handle's result is a Checked."""
-    return _submit_check("engine.lab.checking:check_own", (setup, n, text, file_name, schedule), session, n)
+def submit_own(
+    setup: Setup, n: int, text: str, file_name: str, schedule: str | None, session: str, again: bool = True
+) -> Handle:
+    """Check a reader's own launch, with `again` as `check_own` has it; the handle's result is a Checked."""
+    return _submit_check("engine.lab.checking:check_own", (setup, n, text, file_name, schedule, again), session, n)
 
 
 def submit_time(setup: Setup, n: int, text: str, file_name: str, session: str) -> Handle:

@@ -1,6 +1,6 @@
 """Sheets from their folders: sheet.toml and the .cu files beside it. NotRunnable names the file and what is wrong.
 
-load("heidelberg-1") -> Sheet            names() -> every sheet that comes with the program
+load("heidelberg-1") -> Sheet            names() -> the readable sheets of the program            faults() -> the others
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from engine.catalogue import LADDERS, Kernel, Ladder, default_choice, kernel_named
@@ -20,7 +21,7 @@ from engine.lectures.templates import Today, today
 from engine.records import Choice, NotRunnable
 from engine.records.counters import COUNTERS
 from engine.records.words import whole_number
-from engine.sheets.sheet import HINTS, LETTERS, SOLUTION, Check, Limit, Question, Runs, Sheet, Wrong
+from engine.sheets.sheet import HINTS, LETTERS, LEVELS, ORIGINS, SOLUTION, Check, Limit, Question, Runs, Sheet, Wrong
 
 _REQUIRED = object()
 
@@ -224,7 +225,10 @@ def _base(table: Table, folder: Path, kernel: Kernel | None, own: str, base: str
     path = folder / table.text("file", own)
     if path.parent not in (folder, folder / "wrong") or not path.is_file():
         raise table.refusal(f"there is no file {path.name}")
-    return path.read_text(encoding="utf-8")
+    try:
+        return path.read_text(encoding="utf-8")
+    except (UnicodeDecodeError, OSError) as error:
+        raise table.refusal(f"{path.name} cannot be read: {error}") from None
 
 
 def of_rung(rung: Kernel, goal: Kernel) -> str:
@@ -238,29 +242,58 @@ FILE = "sheet.toml"
 
 
 def recorded(sheet: Sheet) -> Today:
-    """Return the sentences of `sheet.today` with their figures, and where these come from."""
-    return today(replace(LADDERS[sheet.ladder], today=sheet.today)) if sheet.ladder else Today((), ())
+    """Return the sentences of `sheet.today` with their figures, and where these come from; none if one is written
+    wrongly."""
+    try:
+        return today(replace(LADDERS[sheet.ladder], today=sheet.today)) if sheet.ladder else Today((), ())
+    except (ValueError, IndexError, KeyError, NotRunnable):
+        return Today((), ())
 
 
-@lru_cache(maxsize=1)
 def titles() -> dict[str, str]:
-    """The sheets that come with the program, by name, with their titles as plain text: the lectures' own exercises
-    first, then as their ladders come. Looked up once."""
-    return {sheet.name: sheet.title.replace("`", "") for sheet in sorted(map(load, _folders()), key=_place)}
+    """Return the titles of the program's readable sheets as plain text, by name, in the order of the menu."""
+    return {name: sheet.title.replace("`", "") for name, sheet in _readable().items()}
 
 
 def names() -> tuple[str, ...]:
-    """Their names, in this order."""
-    return tuple(titles())
+    """Return the names of the program's readable sheets, in the order of the menu."""
+    return tuple(_readable())
+
+
+def faults() -> dict[str, str]:
+    """Return why a sheet of the program cannot be read, by name. Such a sheet is left out of every list."""
+    return _faults_at(int(monotonic() / _LOOK_S))
+
+
+_LOOK_S = 10.0  # seconds between two looks for faults: a look takes as long as a page
+
+
+@lru_cache(maxsize=1)
+def _faults_at(_: int) -> dict[str, str]:
+    found = {}
+    for name in _folders():
+        try:
+            _read_at(FOLDER / name / FILE)
+        except NotRunnable as refused:
+            found[name] = str(refused)
+    return found
 
 
 def load(sheet: str | Path) -> Sheet:
-    """The sheet of that name, or in that folder. NotRunnable: there is none, or it says something that cannot be."""
+    """Return the sheet of that name, or in that folder; of a listed sheet that became unreadable the last good one.
+
+    NotRunnable: there is none, or its file has a fault.
+    """
     folder = FOLDER / sheet if str(sheet) in _folders() else Path(sheet)
     path = folder / FILE if folder.is_dir() else folder
-    if not path.is_file():
-        raise NotRunnable(f"There is no sheet {str(sheet)!r}: there are {', '.join(_folders())}.")
-    return _read(path.resolve(), max(each.stat().st_mtime_ns for each in path.parent.rglob("*")))
+    try:
+        if not path.is_file():
+            raise NotRunnable(f"There is no sheet {str(sheet)!r}: there are {', '.join(_folders())}.")
+        return _read_at(path)
+    except NotRunnable:
+        if str(sheet) in _folders() and str(sheet) in _readable():
+            return _readable()[str(sheet)]
+        raise
 
 
 @lru_cache(maxsize=1)
@@ -268,9 +301,28 @@ def _folders() -> tuple[str, ...]:
     return tuple(sorted(path.parent.name for path in FOLDER.glob(f"*/{FILE}")))
 
 
-def _place(sheet: Sheet) -> tuple[bool, int, str]:
+@lru_cache(maxsize=1)
+def _readable() -> dict[str, Sheet]:
+    """The program's sheets as they were read first, in the order of the menu; those with a fault are left out."""
+    bad = faults()
+    found = [_read_at(FOLDER / name / FILE) for name in _folders() if name not in bad]
+    return {sheet.name: sheet for sheet in sorted(found, key=_place)}
+
+
+def _place(sheet: Sheet) -> tuple[int, int, int, str]:
+    """Return the key of the menu's order: by level, then by origin, then as the ladders come."""
     listed = list(LADDERS)
-    return not sheet.exercise, listed.index(sheet.ladder) if sheet.ladder else len(listed), sheet.name
+    place = listed.index(sheet.ladder) if sheet.ladder else -1
+    return list(LEVELS).index(sheet.level), list(ORIGINS).index(sheet.origin), place, sheet.name
+
+
+def _read_at(path: Path) -> Sheet:
+    """Read the sheet again if one of its files was written since. NotRunnable."""
+    try:
+        written = max(each.lstat().st_mtime_ns for each in path.parent.rglob("*"))
+    except OSError as error:
+        raise NotRunnable(f"{path.parent.name}/{path.name} cannot be read: {error}.") from None
+    return _read(path.resolve(), written)
 
 
 @lru_cache(maxsize=256)
@@ -295,7 +347,8 @@ def _read(path: Path, _: int) -> Sheet:
         title=table.text("title"),
         lecture=table.text("lecture", ladder.lecture if ladder else ""),
         ladder=ladder.name if ladder else "",
-        exercise=table.flag("exercise"),
+        origin=_one_of(table, "origin", ORIGINS, "ours"),
+        level=_one_of(table, "level", LEVELS, "course"),
         text=table.text("text").strip(),
         checks=tuple(check_of(each, usual, kernel) for each in table.tables("check")),
         hints=tuple(hint.strip() for hint in table.several("hints", str, "a text", ())),
@@ -311,6 +364,13 @@ def _read(path: Path, _: int) -> Sheet:
         each.end()
     _check_names(sheet, table)
     return sheet
+
+
+def _one_of(table: Table, name: str, known: Mapping[str, str], otherwise: str) -> str:
+    word = table.text(name, otherwise)
+    if word not in known:
+        raise table.refusal(f"`{name}` is one of {', '.join(known)}")
+    return word
 
 
 def _ladder_of(table: Table) -> Ladder | None:

@@ -128,7 +128,7 @@ def submit(sheet: Sheet, choice: Choice, session: str, deadline: float = DEADLIN
         return service.submit(settle(choice), session, deadline=deadline)
     setup = replace(sheet.launch, block=(str(choice.block_size), *sheet.launch.block[1:]))
     file = choice.source_name or "kernel.cu"
-    return service.submit_own(setup, choice.n, choice.source, file, choice.schedule, session)
+    return service.submit_own(setup, choice.n, choice.source, file, choice.schedule, session, again=False)
 
 
 def measurement_of(sheet: Sheet, handle: service.Handle, choice: Choice) -> Measurement:
@@ -172,26 +172,27 @@ def run_of(sheet: Sheet, session: str, deadline: float = DEADLINE_S) -> Callable
     return run
 
 
-def graded(sheet: Sheet, found: Sequence[HandedIn]) -> list[Grade]:
-    """Return the grades, in the order of the submissions."""
+def graded(sheet: Sheet, found: Sequence[HandedIn], seed: int) -> list[Grade]:
+    """Return the grades, in the order of the submissions. `seed`: draws the same hidden runs for all of them."""
     at_once = max(1, len(service.connect().slots))
     with ThreadPoolExecutor(at_once) as pool:
-        return list(pool.map(lambda one: _grade(sheet, one), found))
+        return list(pool.map(lambda one: _grade(sheet, one, seed), found))
 
 
-def _grade(sheet: Sheet, one: HandedIn) -> Grade:
+def _grade(sheet: Sheet, one: HandedIn, seed: int) -> Grade:
     if one.submission is None:
         return Grade(one.name, one.files, (), one.reason)
     run = run_of(sheet, f"grade {one.name}", DEADLINE_S)
-    found = tuple(verdicts(sheet, one.submission, run, gpu=bool(gpus())))
+    found = tuple(verdicts(sheet, one.submission, run, bool(gpus()), seed))
     return Grade(one.name, one.files, found, notes=one.notes)
 
 
-def record(sheet: Sheet, grades: Sequence[Grade]) -> Mapping[str, Any]:
-    """What --json prints."""
+def record(sheet: Sheet, grades: Sequence[Grade], seed: int) -> Mapping[str, Any]:
+    """Return what --json prints."""
     return {
         "sheet": sheet.name,
         "title": sheet.title,
+        "seed": seed,
         "status": "ok" if all(grade.passed for grade in grades) else "wrong",
         "reason": None,
         "checks": [{"check": check.name, "aim": check.aim} for check in sheet.checks],

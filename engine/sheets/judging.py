@@ -10,6 +10,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from engine.catalogue import kernel_named
+from engine.lab.checking import ORDERS
 from engine.lectures import judge
 from engine.lectures.claim import Claim, Counted, Findings, Status, TimeRatio
 from engine.lectures.judge import counted, decided
@@ -17,7 +18,7 @@ from engine.plan import strides
 from engine.records import Choice, Measurement
 from engine.records.counters import COUNTERS
 from engine.records.words import size_text, whole_number
-from engine.sheets.sheet import Check, Limit, Question, Runs, Sheet, Verdict
+from engine.sheets.sheet import Check, Limit, Question, Sheet, Verdict
 
 _LONGEST = 40  # characters of a number
 
@@ -69,9 +70,11 @@ class Submission:
     file_name: str = "kernel.cu"
 
 
-def verdicts(sheet: Sheet, submission: Submission, run: Run, gpu: bool = False) -> Iterator[Verdict]:
-    """The verdict on every check, in order, each as soon as it is known. `gpu`: as `judging` has it."""
-    steps = judging(sheet, submission, gpu)
+def verdicts(
+    sheet: Sheet, submission: Submission, run: Run, gpu: bool = False, seed: int | None = None
+) -> Iterator[Verdict]:
+    """The verdict on every check, in order, each as soon as it is known. `gpu`, `seed`: as `judging` has them."""
+    steps = judging(sheet, submission, gpu, seed)
     step = next(steps, None)
     while step is not None:
         if isinstance(step, Verdict):
@@ -82,15 +85,16 @@ def verdicts(sheet: Sheet, submission: Submission, run: Run, gpu: bool = False) 
 
 
 def judging(
-    sheet: Sheet, submission: Submission, gpu: bool = False
+    sheet: Sheet, submission: Submission, gpu: bool = False, seed: int | None = None
 ) -> Generator[Choice | Verdict, Measurement | None, None]:
     """Yields the verdict on every check, in order; before it the runs that it needs, one by one, and is sent the
     Measurement of each.
 
     `gpu`: whether there is one to time on; only what has passed all checks before is timed, and at least one: a shared
-    GPU runs what the emulator has tried.
+    GPU runs what the emulator has tried. `seed`: draws one more run for each check of the answer, at an N that the
+    sheet does not show, so a table of its answers does not pass; None: no such run.
     """
-    runner = _Runner(sheet.function or "", submission)
+    runner = _Runner(sheet.function or "", submission, seed)
     good, ran = True, False
     for check in sheet.checks:
         verdict = yield from _verdict(check, runner, submission, gpu, good and ran)
@@ -107,19 +111,24 @@ def passed(found: Iterable[Verdict]) -> bool:
 class _Runner:
     """Asks for the runs of a submission's file, each choice once, and for nothing more after a run that ends all."""
 
-    def __init__(self, kernel: str, submission: Submission) -> None:
-        self._kernel, self._submission = kernel, submission
+    def __init__(self, kernel: str, submission: Submission, seed: int | None) -> None:
+        self._kernel, self._submission, self._seed = kernel, submission, seed
         self._known: dict[Choice, Measurement] = {}
         self._ended: Measurement | None = None
+        self.hazardous = False
 
-    def choices(self, runs: Runs, device: str) -> Iterator[Choice]:
-        """What is run of the file, in order."""
-        return runs.of(self._kernel, self._submission.text, self._submission.file_name, device)
+    def choices(self, check: Check, device: str) -> Iterator[Choice]:
+        """Return the runs of the file, in order; for an answer the drawn one comes last."""
+        drawn = check.runs.drawn(f"{self._seed} {check.name}")
+        hidden = [drawn] if drawn and self._seed is not None and isinstance(check.quantity, Status) else []
+        for runs in (check.runs, *hidden):
+            yield from runs.of(self._kernel, self._submission.text, self._submission.file_name, device)
 
     def own(self, choice: Choice) -> Generator[Choice, Measurement, Measurement]:
         """The run of the file."""
         if self._ended is None:
             found = yield from self._of(choice)
+            self.hazardous = self.hazardous or found.status == "hazard"
             if found.status in _ENDS_ALL:
                 self._ended = found
         return self._ended or self._known[choice]
@@ -156,7 +165,7 @@ def _verdict(check: Check | Question, runner: _Runner, submission: Submission, g
     if timed and not good:
         return Verdict(check.name, None, "Not timed: only what passes the other checks is.")
     last, count = Verdict(check.name, True, ""), 0
-    for choice in runner.choices(check.runs, "gpu" if timed else "emulator"):
+    for choice in _in_orders(check, runner, runner.choices(check, "gpu" if timed else "emulator")):
         found = yield from runner.own(choice)
         if (ended := _ended(check, choice, found)) is not None:
             return ended
@@ -168,6 +177,14 @@ def _verdict(check: Check | Question, runner: _Runner, submission: Submission, g
     runs = "1 run" if count == 1 else f"{count} runs"
     sentence = {Status: f"Right in {runs}.", Findings: f"No hazard in {runs}."}.get(type(check.quantity))
     return replace(last, sentence=sentence or last.sentence)
+
+
+def _in_orders(check: Check, runner: _Runner, choices: Iterable[Choice]) -> Iterator[Choice]:
+    """Return the choices of a check; of an answer without hazards one of them in other orders as well."""
+    usual = list(choices)
+    yield from usual
+    if isinstance(check.quantity, Status) and not runner.hazardous and all(one.schedule is None for one in usual):
+        yield from (replace(usual[(len(usual) - 1) // 2], schedule=order) for order in ORDERS)
 
 
 def _ended(check: Check, choice: Choice, found: Measurement) -> Verdict | None:

@@ -7,30 +7,36 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 from engine.sheets.sheet import HINTS, SOLUTION, Sheet, Verdict
 from engine.store import progress
 
 LONGEST = 40  # letters of an owner's name
 LONGEST_ANSWER = 200
-_ANSWER = "answer to "
-_WORDS = {True: "passed", False: "missed", None: "not checked"}
-_STATES = {word: state for state, word in _WORDS.items()}
+WORDS = {True: "passed", False: "missed", None: "not checked"}
+_ANSWER, _LAST, _AT = "answer to ", "last attempt at ", " at "
+_STATES = {word: state for state, word in WORDS.items()}
 
 
 @dataclass(frozen=True)
 class Progress:
-    """`checks`: what the last check of each found, as a Verdict's `passed`; a check that was never made is left out.
-    `hints`: how many were opened; `solution`: whether the solution was; `answers`: to the questions, by name."""
+    """`checks`: the best result of each, as a Verdict's `passed`: what was passed once stays passed. `hints`: how many
+    were opened; `solution`: whether the solution was; `answers`: to the questions, by name. `last`: the results of the
+    last attempt, made at `tried`; `times`: when the best results were first found. A check that was never made is left
+    out."""
 
     checks: Mapping[str, bool | None]
     hints: int = 0
     solution: bool = False
     answers: Mapping[str, str] = field(default_factory=dict)
+    last: Mapping[str, bool | None] = field(default_factory=dict, compare=False)
+    tried: str = field(default="", compare=False)
+    times: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     @property
     def passed(self) -> int:
-        """Return how many checks were passed when they were made last."""
+        """Return how many checks were passed at some time."""
         return sum(state is True for state in self.checks.values())
 
     def done(self, sheet: Sheet) -> bool:
@@ -39,9 +45,12 @@ class Progress:
 
 
 def remember(owner: str, sheet: Sheet, found: Iterable[Verdict], answers: Mapping[str, str] | None = None) -> None:
-    """Keep what came of the checks, and what was answered."""
+    """Keep what came of the checks, as the last attempt and, unless a better one is known, as the best; and what was
+    answered."""
     for verdict in found:
-        progress.save(owner, sheet.name, verdict.check, _WORDS[verdict.passed])
+        state = f"{WORDS[verdict.passed]}{_AT}{datetime.now(UTC).isoformat(timespec='seconds')}"
+        progress.save(owner, sheet.name, verdict.check, state, final=WORDS[True])
+        progress.save(owner, sheet.name, f"{_LAST}{verdict.check}", state)
     for name, words in (answers or {}).items():
         progress.save(owner, sheet.name, f"{_ANSWER}{name}", words[:LONGEST_ANSWER])
 
@@ -75,8 +84,17 @@ def of_everybody(sheet: Sheet) -> dict[str, Progress]:
 
 def _read(sheet: Sheet, states: Mapping[str, str]) -> Progress:
     names = [check.name for check in sheet.checks]  # the sheet may have been written anew since
-    checks = {name: _STATES[states[name]] for name in names if states.get(name) in _STATES}
+    best, last = ({name: _state(states.get(f"{kind}{name}", "")) for name in names} for kind in ("", _LAST))
     hints = states.get(HINTS, "0")
     answers = {name: states[f"{_ANSWER}{name}"] for name in names if f"{_ANSWER}{name}" in states}
     opened = min(int(hints) if hints.isdecimal() else 0, len(sheet.hints))
-    return Progress(checks, opened, SOLUTION in states, answers)
+    checks, tries = ({name: _STATES[word] for name, (word, _) in found.items() if word} for found in (best, last))
+    tried = max(when for _, when in last.values()) if last else ""
+    times = {name: when for name, (_, when) in best.items() if when}
+    return Progress(checks, opened, SOLUTION in states, answers, {**checks, **tries}, tried, times)
+
+
+def _state(words: str) -> tuple[str, str]:
+    """Return the word and the time of a stored state; a state without a time is of an earlier version."""
+    word, _, when = words.partition(_AT)
+    return (word, when) if word in _STATES else ("", "")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import product
+from random import Random
 
 from engine.lab.setups import Setup
 from engine.lectures.claim import Quantity, Relation
@@ -12,6 +13,14 @@ from engine.records import Choice
 
 LETTERS = "abcdefghij"  # of the choices of a question
 HINTS, SOLUTION = "hints", "solution"  # what a student opens besides making checks
+_MOST_DRAWN = 1 << 16  # the largest N of a drawn run, which the emulator does in a second
+LEVELS = {"beginner": "To begin with", "course": "", "advanced": "Advanced"}  # in the order of the menu
+ORIGINS = {
+    "lecture": "The lecture's exercise",
+    "slide": "A slide's question",
+    "public": "A public exercise",
+    "ours": "Our exercise",
+}
 
 
 @dataclass(frozen=True)
@@ -25,6 +34,15 @@ class Runs:
     schedule: tuple[str | None, ...] = (None,)
     combine: tuple[str | None, ...] = (None,)
     parameter: tuple[int | None, ...] = (None,)
+
+    def drawn(self, seed: str) -> Runs | None:
+        """Return one run at an N between those of the runs, drawn by the seed; None if there is none between."""
+        fewest, most = min(self.n), min(max(self.n), _MOST_DRAWN)
+        if most - fewest < 2:
+            return None
+        draw = Random(seed)
+        one = {each.name: (draw.choice(getattr(self, each.name)),) for each in fields(self)}
+        return Runs(**one | {"n": (draw.randrange(fewest + 1, most),)})
 
     def of(self, kernel: str, source: str | None, file_name: str | None, device: str) -> Iterator[Choice]:
         """The choices that run `kernel`, or `source` in its place, smallest n first."""
@@ -100,14 +118,15 @@ class Sheet:
     """`kernel`: whose launches, data and reference judge the student's file, which has a kernel of that name. `launch`:
     in its place, how any kernel is launched and what is right; both None: the sheet only asks. `start`: what the
     student begins with; `solution`: what passes every check, shown afterwards with `afterwards` and `today`: sentences
-    whose figures are filled in from recorded runs, as a ladder's are. `ladder`: the one that it belongs to; `exercise`:
-    it is the lecture's own. `text`, `hints` and `afterwards` are Markdown."""
+    whose figures are filled in from recorded runs, as a ladder's are. `ladder`: the one that it belongs to; `origin`:
+    whose task it is, one of ORIGINS; `level`: one of LEVELS. `text`, `hints` and `afterwards` are Markdown."""
 
     name: str
     title: str
     lecture: str
     ladder: str
-    exercise: bool
+    origin: str
+    level: str
     text: str
     checks: tuple[Check | Question, ...]
     hints: tuple[str, ...]
@@ -118,6 +137,11 @@ class Sheet:
     start: str
     solution: str
     wrong: tuple[Wrong, ...]
+
+    @property
+    def kind(self) -> str:
+        """Return level, origin and lecture as they stand below the title."""
+        return " · ".join(filter(None, (LEVELS[self.level], ORIGINS[self.origin], self.lecture)))
 
     @property
     def function(self) -> str | None:

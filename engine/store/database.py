@@ -273,6 +273,8 @@ class _Database:
         self._epoch = 1  # changes with every other file or memory
         self._tried = 0.0  # the time of the last failure of the file
         self._waiting: list[Action[Any]] = []  # done in memory, not yet in the file
+        self._timer: threading.Timer | None = None  # tries the file again, whether anybody writes or not
+        self._closed = False
         # Readers never wait for writers. A caller that needs both locks takes the write lock first.
         self._writing, self._reading = threading.RLock(), threading.RLock()
         try:
@@ -316,7 +318,16 @@ class _Database:
             return self._epoch, int(self.read("PRAGMA data_version", ())[0][0])
 
     def close(self) -> None:
+        """Close the file; entries that it still misses get a last try."""
         with self._writing, self._reading:
+            if self._timer is not None:
+                self._timer.cancel()
+            if self.trouble is not None and self._waiting:
+                with contextlib.suppress(sqlite3.Error):
+                    self._try_the_file()
+                if self._waiting:
+                    print(f"{len(self._waiting)} entries are lost: {self.trouble}", file=sys.stderr, flush=True)
+            self._closed = True
             self._reader.close()
             self._writer.close()
 
@@ -339,13 +350,30 @@ class _Database:
             raise error
         self.trouble = (
             f"What is measured and written is kept in memory only, for now: {self.path} cannot be used ({error}). "
-            "Make room, or move the file away: it is tried again, and gets what it missed."
+            f"Make room, or move the file away: it is tried again every {RETRY_S:.0f} s and at the end, and gets what "
+            "it missed."
         )
         print(self.trouble, file=sys.stderr, flush=True)
         self._tried = time.monotonic()
         with self._writing, self._reading:
             memory = in_memory(self.path)
             self._use(memory, memory)
+        self._set_timer()
+
+    def _set_timer(self) -> None:
+        self._timer = threading.Timer(RETRY_S, self._retry)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def _retry(self) -> None:
+        with self._writing:
+            if self._closed or self.trouble is None:
+                return
+            try:
+                self._try_the_file()
+            finally:
+                if self.trouble is not None:
+                    self._set_timer()
 
     def _try_the_file(self) -> None:
         try:

@@ -5,10 +5,14 @@ from __future__ import annotations
 from engine.store.database import now, read, write
 
 
-def save(owner: str, sheet: str, task: str, state: str) -> None:
-    """Save the owner's state in a task of a sheet."""
-    row = (owner, sheet, task, state, now())
-    write(lambda connection: connection.execute("REPLACE INTO progress VALUES (?, ?, ?, ?, ?)", row))
+def save(owner: str, sheet: str, task: str, state: str, final: str | None = None) -> None:
+    """Save the owner's state in a task of a sheet; a state that begins with `final` stays."""
+    row = (owner, sheet, task, state, now(), final, final or "")
+    write(lambda connection: connection.execute(_SAVE, row))
+
+
+_SAVE = """INSERT INTO progress VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET state = excluded.state,
+           utc = excluded.utc WHERE ? IS NULL OR instr(state, ?) != 1"""
 
 
 def load(owner: str, sheet: str) -> dict[str, str]:

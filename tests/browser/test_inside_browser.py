@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.test_dashboard import bottom, opened, wait
+from tests.cases import code_line
 
 STRIDED = "/inside?ladder=harris&n=4096&block=128&rung=reduce_strided"
 
@@ -25,7 +26,7 @@ def test_the_slider_steps_through_the_accesses_and_play_goes_on(page: Page, addr
     rail.click(position={"x": 3, "y": height / 2})  # once it stands still
     expect(sentence(page)).to_contain_text("4 sectors")
     page.locator(".updatemenu-button").first.click()
-    expect(sentence(page)).to_contain_text("line 22")
+    expect(sentence(page)).to_contain_text(f"line {code_line('reduce_strided', 'partial[index] +=')}")
     expect(page.locator(".st-key-picture .barlayer .point")).not_to_have_count(0)  # the strip of time stays
 
 

@@ -10,8 +10,16 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.conftest import START_S, free_port, served, tab
 from tests.browser.test_dashboard import HARRIS, opened
+from tests.sentences import sentence
 
 SAXPY = "/lab?start=saxpy&n=1000"
+
+
+_PASTE = """(it, text) => {
+  const clipboardData = new DataTransfer();
+  clipboardData.setData('text/plain', text);
+  it.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true }));
+}"""
 
 
 def editor_at(page: Page, url: str) -> Locator:
@@ -79,6 +87,56 @@ def test_typing_is_left_alone_and_the_keyboard_finds_its_way_out(page: Page, add
     expect(text).not_to_be_focused()
     page.keyboard.press("r")
     expect(page.locator(".insideanswer")).to_contain_text("Correct")
+
+
+@pytest.mark.thorough
+def test_results_of_another_text_are_grey_until_the_text_is_back(page: Page, address: str) -> None:
+    editor_at(page, f"{address}{SAXPY}")
+    checked(page, "Correct")
+    outdated, rest = page.locator("html[data-outdated]"), page.locator("html:not([data-outdated])")
+    expect(rest).to_have_count(1)
+    typed(page, "a * x[i]", "b + ")
+    expect(outdated).to_have_count(1)
+    before = page.locator(".st-key-labresults").evaluate("it => getComputedStyle(it, '::before').content")
+    assert sentence("lab.outdated", before.strip('"'))
+    page.locator("[data-part=undo]").click()
+    expect(rest).to_have_count(1)
+    typed(page, "a * x[i]", "b + ")
+    checked(page, "does not compile")
+    expect(rest).to_have_count(1)
+
+
+@pytest.mark.thorough
+def test_a_paste_that_is_too_long_is_refused_and_never_answered_for_the_text_before(page: Page, address: str) -> None:
+    text = editor_at(page, f"{address}{SAXPY}")
+    checked(page, "Correct")
+    text.press("Control+a")
+    text.evaluate(_PASTE, "// much too long for a draft\n" * 9700)
+    expect(page.locator(".told.bad")).to_contain_text("256 kB")
+    text.press("Control+Enter")
+    expect(page.locator(".told.bad")).to_contain_text("256 kB")
+    expect(page.locator("html[data-outdated]")).to_have_count(1)
+    expect(page.locator("[data-part=editor]")).to_have_attribute("data-state", "done")
+    expect(page.locator("table.tries tbody tr")).to_have_count(1)
+
+
+@pytest.mark.thorough
+def test_without_a_gpu_there_is_no_run_button_and_an_odd_draft_number_is_replaced(page: Page, address: str) -> None:
+    text = editor_at(page, f"{address}{SAXPY}&draft=a__b")
+    expect(page).to_have_url(re.compile(r"draft=[0-9a-f]{12}"))
+    expect(page.locator("[data-part=run]")).to_be_hidden()
+    text.press("Control+Shift+Enter")
+    expect(page.locator(".insideanswer")).to_contain_text("Correct")
+
+
+@pytest.mark.thorough
+def test_what_an_address_asks_for_in_vain_stays_told_until_another_choice(page: Page, address: str) -> None:
+    for url, words in (("/sheets?sheet=x", "'x'"), ("/lab?start=x", "'x'"), (f"{HARRIS}&rung=x", "'x'")):
+        opened(page, f"{address}{url}")
+        told = page.locator(".message").filter(has_text=words)
+        expect(told).to_have_count(1)
+        page.wait_for_timeout(1500)  # the script has run again by then
+        expect(told).to_have_count(1)
 
 
 @pytest.mark.thorough

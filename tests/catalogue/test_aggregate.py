@@ -94,12 +94,13 @@ def test_of_equal_numbers_the_first_wins_in_every_grid(kernel: str, dtype: str, 
 @pytest.mark.parametrize("dtype", ["int32", "float32", "float64"])
 def test_minimum_and_maximum(dtype: str):
     for n in (1, 31, 2_000_000):
-        numbers = numbers_of("reduce_min", n, dtype)
-        for kernel, right in (("reduce_min", numbers.min()), ("reduce_max", numbers.max())):
+        smallest, largest = numbers_of("reduce_min", n, dtype).min(), numbers_of("reduce_max", n, dtype).max()
+        assert largest < 0 < smallest, "a start from 0 is found"
+        for kernel, right in (("reduce_min", smallest), ("reduce_max", largest)):
             made = plan_for(kernel, n, dtype)
             assert aggregate.check(made, np.array([right])).ok
-            wrong = right - 1 if dtype == "int32" else np.nextafter(right, numbers.dtype.type(0))
-            assert not aggregate.check(made, np.array([wrong], numbers.dtype)).ok
+            wrong = right - 1 if dtype == "int32" else np.nextafter(right, type(right)(0))
+            assert not aggregate.check(made, np.array([wrong], right.dtype)).ok
 
 
 def test_the_vectorized_kernels_differ_in_nothing_but_their_operator():
@@ -123,10 +124,10 @@ def test_the_histogram_counts_every_value(bins: int):
         assert made.result_count == len(counts) == bins and aggregate.check(made, counts).ok
         counts[-1] += 1
         found = aggregate.check(made, counts)
-        assert not found.ok and found.error == 1 and f"value {bins - 1}" in found.note
+        assert not found.ok and found.error == 1 and f"element {bins - 1}" in found.note
 
 
-def test_the_counts_start_from_zero_and_the_knob_is_compiled_in():
+def test_the_counts_start_from_zero_and_the_parameter_is_compiled_in():
     made = plan_for("histogram_warps", 1000, parameter=16)
     zero, launch = made.steps
     assert zero == Zero("out") and isinstance(launch, Launch)

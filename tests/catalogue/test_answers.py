@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 
-from engine.backends.measure import with_first_elements
-from engine.catalogue import KERNELS, aggregate, checks, topic_of
+from engine.backends.measure import with_elements
+from engine.catalogue import KERNELS, aggregate, checks, products, topic_of
 from engine.plan import plan
 from engine.records import Choice
+from engine.records.words import wrong_text
 from tests.made import measure
+from tests.sentences import sentence
 
 FREE_ORDER = {"reserve_buffer", "filter_atomic", "filter_aggregated", "order_place", "atomic_exch", "atomic_cas"}
 
@@ -52,5 +54,42 @@ def test_what_is_no_number_is_none() -> None:
     topic = topic_of("warp_prefix_sum")
     choice = Choice("warp_prefix_sum", 64, 64, dtype="float32")
     output = np.full(64, np.nan, np.float32)
-    found = with_first_elements(output, topic.check(plan(choice), output))
+    found = with_elements(output, topic.check(plan(choice), output))
     assert found.answer == (None,) * 32 and found.off == tuple(range(32))
+
+
+def test_a_wrong_array_names_its_first_wrong_element_and_shows_those_around_it() -> None:
+    expected = np.arange(1000, dtype=np.int32)
+    output = expected.copy()
+    output[[777, 800, 999]] = -1
+    found = with_elements(output, checks.equal(output, expected, ""))
+    assert (found.at, found.wrong, found.count, found.result, found.expected) == (777, 3, 1000, -1, 777)
+    assert found.begin < 777 < found.begin + len(found.answer) and found.off == (777, 800)
+    assert found.answer[777 - found.begin] == -1 and found.first[777 - found.begin] == 777
+    assert found.answer[0] == found.first[0] == found.begin
+    assert sentence("answer.wrong-array", wrong_text(found))
+
+
+@pytest.mark.parametrize("at", [0, 5, 31, 32, 990, 999])
+def test_the_table_holds_the_first_wrong_element_wherever_it_stands(at: int) -> None:
+    expected = np.arange(1000.0)
+    output = expected.copy()
+    output[at] = np.nan
+    found = with_elements(output, checks.equal(output, expected, ""))
+    assert (found.at, found.wrong, found.off) == (at, 1, (at,)) and len(found.answer) == 32
+    assert found.answer[at - found.begin] is None and found.first[at - found.begin] == at
+
+
+def test_a_wrong_matrix_names_row_and_column() -> None:
+    expected = np.arange(12)
+    found = checks.equal(np.where(expected == 7, 0, expected), expected, "", columns=4)
+    assert sentence("answer.wrong-matrix", wrong_text(found)) and (found.at, found.wrong) == (7, 1)
+    one = checks.equal(np.array([3]), np.array([4]), "")
+    assert sentence("answer.wrong-number", wrong_text(one)) and one.at is None
+
+
+def test_a_sampled_matrix_names_the_row_of_the_whole_matrix() -> None:
+    rows, n = np.array([0, 300, 511]), 512
+    expected = np.arange(3.0 * n)
+    found = products.sampled(checks.equal(np.where(expected == n + 40, 0, expected), expected, "", n), rows, n)
+    assert divmod(found.at, n) == (300, 40) and divmod(found.begin, n)[0] == 300 and found.off == (found.at,)

@@ -47,7 +47,7 @@ def test_too_many_tries_are_refused_with_a_way_out():
 
 
 @pytest.mark.parametrize("name", [kernel.name for kernel in atomics.KERNELS if kernel.parameter])
-def test_every_knob_runs_at_both_ends(name: str):
+def test_every_parameter_runs_at_both_ends(name: str):
     for n in (5, 1000):
         for value in (KERNELS[name].parameter.values[0], KERNELS[name].parameter.values[-1]):
             assert measured(name, n, value).choice.parameter == value

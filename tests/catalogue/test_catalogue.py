@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.catalogue import KERNELS, LADDERS, TOPICS, Kernel, Ladder, default_choice, published
+from engine.catalogue import KERNELS, LADDERS, TOPICS, Kernel, Ladder, default_choice, fault_before, published
 from engine.catalogue.entries import CUDA_FOLDER, HEADER_LABELS
 from engine.compile.nvrtc import compile_source
 from engine.plan import plan, settle
@@ -133,6 +133,49 @@ def test_a_ladder_names_kernels_of_its_topic_that_run_at_its_own_choice(ladder: 
         assert rung.combine is None or rung.combine in kernel.combines
         assert rung.lead[0].isupper() or not rung.lead[0].isalpha()
         assert rung.lead.endswith(".")
+
+
+@EVERY_LADDER
+def test_every_rung_says_what_was_wrong_with_the_rung_before_it(ladder: Ladder):
+    faults = [fault_before(ladder, position) for position in range(len(ladder.rungs))]
+    assert faults[0] == ""
+    for (before, rung), fault in zip(pairwise(ladder.rungs), faults[1:], strict=True):
+        by_header = before.kernel in KERNELS[rung.kernel].predecessors
+        assert not (by_header and rung.fixes), "the same fault twice"
+        if not ladder.name.startswith("all-"):
+            assert fault.endswith("."), f"{rung.kernel} has no fixes for {before.kernel}"
+
+
+@EVERY_KERNEL
+def test_a_header_names_predecessors_that_are_other_kernels_of_its_topic(kernel: Kernel):
+    names = {each.name for each in TOPICS[kernel.topic].kernels} - {kernel.name}
+    assert set(kernel.predecessors) <= names and len(set(kernel.predecessors)) == len(kernel.predecessors)
+
+
+@EVERY_KERNEL
+def test_a_header_speaks_of_kernels_and_not_of_a_place_in_one_ladder(kernel: Kernel):
+    """A kernel stands in several ladders, so "the rung before" differs from page to page."""
+    assert not re.findall(r"\b(?:rung before|next rung|other rungs|last rung)\b", " ".join(kernel.header.values()))
+
+
+def test_a_fault_belongs_to_the_rung_before_and_not_to_the_kernel():
+    ladder = LADDERS["crovella"]
+    position = [rung.kernel for rung in ladder.rungs].index("reduce_grid_stride_host")
+    assert fault_before(ladder, position) != KERNELS["reduce_grid_stride_host"].header["Fixes"]
+    other = replace(ladder, rungs=tuple(replace(rung, fixes="") for rung in reversed(ladder.rungs)))
+    assert [fault_before(other, place) for place in range(len(other.rungs))] == [""] * len(other.rungs)
+
+
+def test_the_homework_names_its_public_source_in_ladders_and_headers():
+    series = "NVIDIA's CUDA training series"
+    homework = [ladder for ladder in LADDERS.values() if "homework" in ladder.title]
+    assert len(homework) == 2 and all(ladder.summary.startswith(published.HW5) for ladder in homework)
+    assert series in published.HW5
+    own = [rung.kernel for ladder in homework for rung in ladder.rungs if rung.slide == "Homework"]
+    assert own and all(series in KERNELS[kernel].header["Lecture"] for kernel in own)
+    sheets = [file.read_text(encoding="utf-8") for file in (ROOT / "sheets").glob("*/sheet.toml")]
+    exercises = [text for text in sheets if 'origin = "public"' in text]
+    assert len(exercises) == 3 and all(series in text for text in exercises)
 
 
 def test_every_kernel_stands_in_a_lecture_and_in_the_ladder_of_all_rungs():

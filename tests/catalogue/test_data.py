@@ -38,3 +38,13 @@ def test_int32_sums_wrap_to_32_bits():
 def test_squares_are_summed_over_every_period():
     numbers = data.repeated(data.period("float64", 7), data.PERIOD + 5)
     assert data.sum_of_squares("float64", 7, data.PERIOD + 5) == pytest.approx(float(np.square(numbers).sum()))
+
+
+@pytest.mark.parametrize(("schedule", "place"), [("independent:1", 14), ("waves:1", 99)])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_another_order_searches_for_a_number_at_another_place(schedule: str, place: int, sign: int):
+    numbers = data.period("float64", 7)
+    turned = data.for_search(numbers, 100, schedule, sign)
+    assert len(turned) == 100 and int(np.argmax(sign * turned)) == place
+    assert data.for_search(numbers, 100, None, sign) is numbers
+    assert data.for_search(numbers, 2**20, schedule, sign) is numbers

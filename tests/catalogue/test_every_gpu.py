@@ -109,7 +109,10 @@ def small(kernel: Kernel, size: int = SIZE) -> Settled:
     return settle(replace(default_choice(kernel.name), n=n, device="emulator"))
 
 
-RUN = [kernel for kernel in KERNELS.values() if kernel.emulated and kernel.processor == "gpu" and kernel.expect == "ok"]
+RUN = [
+    kernel for kernel in KERNELS.values()
+    if kernel.emulated and kernel.processor == "gpu" and kernel.expect == "ok" and not kernel.capability.endswith("a")
+]  # fmt: skip
 PLANNED = [kernel for kernel in RUN if plan(small(kernel, FILLING), SMALL) != plan(small(kernel, FILLING), GPU)]
 
 

@@ -12,7 +12,7 @@ from engine.catalogue.products import MULTIPLE
 from engine.plan import plan
 from engine.records import Choice, CompileError, Measurement, NotRunnable, RunFailed
 from engine.records.counters import IN_JSON
-from tests.cases import case
+from tests.cases import case, turn
 from tests.made import measure
 from tests.sentences import says
 
@@ -31,19 +31,32 @@ def sizes_of(topic: Topic) -> tuple[int, ...]:
     return SIZES_OF_WIDTHS if "width" in topic.size_label else SIZES
 
 
-# The quick run meets every kernel with its middle block size, at many ragged blocks; the thorough one at every size
-# with that block size, with many of the smallest and in one of the largest; a release at every size with three.
+# The quick run meets every kernel with its middle block size, at many ragged blocks. The thorough run samples a third
+# of these: every size with that block size, many of the smallest, one of the largest. A release runs every size with
+# all three.
 QUICK_SIZES = (100, 4096 + 1)
 MANY_BLOCKS, ONE_BLOCK = (100, 1000), 33
+SHARE = 3
 CASES = [
     case(kernel, n, block_size, quick=block_size == middle and n in QUICK_SIZES,
-         thorough=block_size == middle or (n in MANY_BLOCKS if block_size < middle else n == ONE_BLOCK),
+         thorough=(block_size == middle or (n in MANY_BLOCKS if block_size < middle else n == ONE_BLOCK))
+         and turn(kernel.name, at + (block_size < middle) + 2 * (block_size > middle), SHARE),
          id=f"{kernel.name}-{n}-{block_size}")
     for kernel in ENDING
     for middle in [kernel.block_sizes[len(kernel.block_sizes) // 2]]
-    for n in sizes_of(topic_of(kernel))
+    for at, n in enumerate(sizes_of(topic_of(kernel)))
     for block_size in sorted({kernel.block_sizes[0], middle, kernel.block_sizes[-1]})
 ]  # fmt: skip
+
+
+def test_the_sample_of_the_thorough_run_meets_every_kernel_every_size_and_every_class_of_block_size():
+    met: dict[str, set[tuple[int, int]]] = {kernel.name: set() for kernel in ENDING}
+    for kernel, n, block_size in (values for values, marks, _ in CASES if "release" not in {m.name for m in marks}):
+        middle = kernel.block_sizes[len(kernel.block_sizes) // 2]
+        met[kernel.name].add((n, (block_size > middle) - (block_size < middle)))
+    assert all(len(met[kernel.name]) > 1 for kernel in ENDING if len(sizes_of(topic_of(kernel))) > 1)
+    found = set().union(*met.values())
+    assert found >= {(n, 0) for n in (*SIZES, *SIZES_OF_WIDTHS)} | {(n, -1) for n in MANY_BLOCKS} | {(ONE_BLOCK, 1)}
 
 
 # What a kernel must come to: those that are wrong on purpose are found out even where they are right by luck.
@@ -92,11 +105,12 @@ def test_a_kernel_that_is_wrong_on_purpose_is_found_out(kernel: Kernel):
 @pytest.mark.parametrize(
     ("kernel", "dtype"),
     [
-        case(kernel, dtype, quick=len(kernel.combines) > 1 and dtype == kernel.dtypes[0], id=f"{kernel.name}-{dtype}")
+        case(kernel, dtype, quick=len(kernel.combines) > 1 and dtype == kernel.dtypes[0],
+             thorough=len(kernel.combines) > 1 or turn(kernel.name, at, SHARE), id=f"{kernel.name}-{dtype}")
         for kernel in ENDING
-        for dtype in kernel.dtypes
+        for at, dtype in enumerate(kernel.dtypes)
     ],
-)
+)  # fmt: skip
 def test_every_way_to_combine_agrees_for_every_type(kernel: Kernel, dtype: str):
     wanted = set()
     for combine in kernel.combines:

@@ -59,6 +59,12 @@ def test_every_kernel_compiles_for_hopper_and_takes_what_its_plan_passes(kernel)
     assert all(2 * one.columns == 128 for one in maps)
 
 
+def test_the_bytes_of_a_product_are_what_the_threads_that_share_operands_read() -> None:
+    """In operations per byte: a warp alone reads two 16 x 16 pieces for 16^3 products; a block shares larger ones."""
+    plans = {name: plan(replace(CHOICE, kernel=name, n=4096)) for name in ("tensor_wmma", "tensor_mma")}
+    assert {name: made.flops / made.bytes_moved for name, made in plans.items()} == {"tensor_wmma": 8, "tensor_mma": 64}
+
+
 @pytest.mark.parametrize(
     ("kernel", "architecture", "key"),
     [

@@ -1,4 +1,4 @@
-"""What a source must not include is refused before the compiler sees it."""
+"""A source reaches no file but the headers, by its text and by the compiler's own list of opened files."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.compile.nvrtc import compile_source
+from engine.compile import includes
+from engine.compile.nvrtc import compile_here, compile_source
 from engine.records import CompileError, Source
 
 KERNEL = 'extern "C" __global__ void k(int *x) { x[0] = 1; }\n'
@@ -16,10 +17,16 @@ REFUSED = (
     '#/* */include/**/"/etc/passwd"\n', '/* \n */ #include "/etc/passwd"\n', '/*\n// */ #include "/etc/passwd"\n',
     '#inc\\\nlude "/etc/passwd"\n', '%:include "/etc/passwd"\n', '#define P "/etc/passwd"\n#include P\n',
     '#include_next "/etc/passwd"\n', '#include "../secret.h"\n', '#include "a/../../secret.h"\n',
-    '#include "secret.h"\n', '#include ".\\..\\secret.h"\n', '#include "\\\n/etc/passwd"\n',
+    '#include ".\\..\\secret.h"\n', '#include "\\\n/etc/passwd"\n',
     '#if __has_include("/etc/passwd")\n#endif\n', 'const char *s = R"(/*)";\n#include "/etc/passwd"\n// */\n',
     '#if __has_include_next("/etc/passwd")\n#endif\n', "#define HAS __has_include\n",
     '#define F "/etc/passwd"\n#if __has_include(F)\n#endif\n', '#if __has_include/**/("/etc/passwd")\n#endif\n',
+    *(f'{before}#{gap}include{gap}"/etc/passwd"\n' for before in ("", "\f", "\v") for gap in "\f\v\r"),
+    '// a line \\ \n#include "/etc/passwd"\n', '// a line \\\f\n#include "/etc/passwd"\n',
+    '#inc\\\r\nlude "/etc/passwd"\n',
+    '#define J(a, b) a##b\n#if J(__has_, include)("/etc/passwd")\n#endif\n',
+    '#define J(a, b) a%:%:b\n#define I __has\n#if J(I, _include)("/etc/passwd")\n#endif\n',
+    '#include <cuda/std/cstdint>\n#if _CCCL_HAS_INCLUDE("/etc/passwd")\n#endif\n',
     "#define N 1'0 + '/*'\n#include \"/etc/passwd\"\n// */\n",
 )  # fmt: skip
 PASSED = (
@@ -34,16 +41,60 @@ PASSED = (
 def test_no_other_file_is_read(head: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
-    for place in ("secret.h", "../secret.h"):
-        Path(place).write_text(SECRET)
+    Path("../secret.h").write_text(SECRET)
     with pytest.raises(CompileError) as caught:
         compile_source(Source("mine.cu", head + KERNEL, "int32"), "compute_90")
     assert SECRET not in caught.value.log and "root:" not in caught.value.log
     assert caught.value.line is not None and caught.value.log == str(caught.value)
-    lines = head.splitlines()
-    assert any(word in lines[caught.value.line - 1] for word in ("include", "#inc"))
+    lines = head.split("\n")
+    assert any(word in lines[caught.value.line - 1].lower() for word in ("include", "#inc", "##", "%:%:"))
 
 
 @pytest.mark.parametrize("head", PASSED)
 def test_headers_of_the_include_folders_are_included(head: str) -> None:
     assert b".entry k(" in compile_source(Source("mine.cu", head + KERNEL, "int32"), "compute_90")
+
+
+@pytest.mark.parametrize("head", REFUSED)
+def test_the_list_of_opened_files_decides_alone(head: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the check of the text, and without Landlock, as the compilation runs in this process."""
+    monkeypatch.setattr(includes, "check_includes", lambda source: None)
+    (tmp_path / "secret").write_text(SECRET)
+    told = []
+    for path in (tmp_path / "secret", tmp_path / "none", tmp_path):
+        text = head.replace("/etc/passwd", str(path))
+        try:
+            compile_here(Source("mine.cu", text + KERNEL, "int32", foreign=True), "compute_90")
+        except CompileError as error:
+            told.append((str(error), error.log.replace(str(path), "")))
+    assert SECRET not in str(told)
+    if "has_include" not in head and "__has" not in head:  # which the list cannot see
+        assert len(set(told)) <= 1, "whether the file exists is not told"
+
+
+def test_a_file_beside_the_source_is_as_missing_as_any(tmp_path: Path) -> None:
+    (tmp_path / "there.h").write_text(SECRET)
+    told = []
+    for name in ("there.h", "none.h"):
+        with pytest.raises(CompileError) as caught:
+            text = f'#include "{name}"\n{KERNEL}'
+            compile_source(Source(f"{tmp_path}/mine.cu", text, "", foreign=True), "compute_90")
+        told.append((str(caught.value).replace(name, ""), caught.value.log.replace(name, "").replace(" ", "")))
+    assert told[0] == told[1] and SECRET not in str(told)
+
+
+@pytest.mark.parametrize(
+    "inline", ['.incbin \\"/etc/passwd\\";', 'nop;\\n.file 7 \\"/etc/passwd\\"', '{ .include \\"x\\"; }']
+)
+def test_inline_ptx_names_no_file(inline: str) -> None:
+    text = f'extern "C" __global__ void k(int *x) {{\n  x[0] = 1;\n  asm volatile("{inline}");\n}}\n'
+    with pytest.raises(CompileError) as caught:
+        compile_here(Source("mine.cu", text, "", foreign=True), "compute_90")
+    assert caught.value.line == 3
+
+
+def test_inline_ptx_may_declare_registers() -> None:
+    text = KERNEL.replace(
+        "x[0] = 1;", 'asm volatile("{ .reg .b32 r; mov.b32 r, 1; st.global.b32 [%0], r; }" :: "l"(x));'
+    )
+    assert b".entry k(" in compile_here(Source("mine.cu", text, "", foreign=True), "compute_90").ptx

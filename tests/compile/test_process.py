@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import pickle
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -10,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from engine.compile import limits
-from engine.compile.nvrtc import ASSEMBLED_ARCHITECTURE, compile_source, compile_with_log
+from engine.compile.answers import BadAnswer, packed, unpacked
+from engine.compile.confinement import confine
+from engine.compile.nvrtc import ASSEMBLED_ARCHITECTURE, compile_with_log
 from engine.compile.process import call_apart
-from engine.compile.server import confine
 from engine.records import CompileError, NotRunnable, Source
 from tests.compile.endings import end, fill, process_ids, read, spin
 from tests.sentences import refused
@@ -55,6 +58,20 @@ def test_an_exception_of_the_function_is_raised() -> None:
         call_apart("a.cu", "", os.stat, "/no/such/file")
 
 
+def test_an_answer_is_data_and_runs_no_code() -> None:
+    source = Source("a.cu", KERNEL, "", defines=(("A", "1"),), foreign=True)
+    value = (source, b"\0\xff", frozenset({"a"}), None, True, 1.5, CompileError("a", "b", 3))
+    back = unpacked(packed(value))
+    assert back[:-1] == value[:-1] and back[-1].args == value[-1].args and back[-1].line == 3
+    for kind in ("subprocess:Popen", "builtins:eval", "engine.compile.answers:packed", "engine.store.database:close"):
+        for form in ("record", "error"):
+            with pytest.raises(BadAnswer):
+                unpacked(json.dumps({form: kind, "holds": [] if form == "error" else {}}).encode())
+    for raw in (b"", b"\xff", b"[1", b'{"x": 1}', pickle.dumps((True, 1)), b'{"bytes": "%"}', b"[" * 100_000):
+        with pytest.raises(BadAnswer):
+            unpacked(raw)
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
@@ -74,15 +91,14 @@ def test_no_file_can_be_opened_there(tmp_path: Path) -> None:
     (tmp_path / "secret.h").write_text("a_secret")
     with pytest.raises(PermissionError):
         call_apart("a.cu", "", read, str(tmp_path / "secret.h"))
-    asks = f'#define JOIN(a, b) a##b\n#if JOIN(__has_, include)("{tmp_path}/secret.h")\n#error there it is\n#endif\n'
-    assert b".entry k" in compile_source(Source("a.cu", asks + KERNEL, "", foreign=True), "compute_90")
 
 
 def test_a_foreign_source_is_compiled_as_any_other_and_once() -> None:
     text = KERNEL.replace("= 1", "= 731").replace("{", "{ __shared__ int s[32]; s[threadIdx.x] = x[0];")
     own, foreign = Source("a.cu", text, ""), Source("a.cu", text, "", foreign=True)
     made = compile_with_log(foreign, "compute_90")
-    assert made == compile_with_log(own, "compute_90") and made.cubin
+    codes = [one.ptx.partition(b"\t.file")[0] for one in (made, compile_with_log(own, "compute_90"))]
+    assert codes[0] == codes[1] and made.cubin, "all but the folder of the file"
     assert compile_with_log(foreign, "compute_90") is made and compile_with_log(foreign, ASSEMBLED_ARCHITECTURE) is made
     broken = Source("a.cu", KERNEL + "\n__device__ int x = ;", "", foreign=True)
     with pytest.raises(CompileError, match="line 3: expected an expression") as caught:

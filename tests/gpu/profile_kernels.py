@@ -2,7 +2,7 @@
 
     python tests/gpu/profile_kernels.py recorded/counters/nvidia-h200.json [TOPIC ...]
 
-Every kernel runs at two block sizes; at the first of them also in float64, and one with a knob at several values of it.
+Every kernel runs at two block sizes, at the first of them also in float64, and with several values of its parameter.
 The launches are small, because only small ones are free of arbitration noise. Every launch of a plan is profiled; the
 counters of a plan are the sums over its launches, as on the emulator. The emulator's test_catalogue_counters.py
 compares.
@@ -41,9 +41,9 @@ from engine.records import Choice, Launch, NotRunnable  # noqa: E402
 # Ragged on purpose. Threads that wait for a lock are few: the emulator watches each of them wait.
 SIZES = {"matmul": 77, "matrix_sums": 77, "transpose": 77, "volta": 1_000, "tensor": 256}
 N = 20_011
-# The values of each knob that are recorded besides its own: both ends, what a power of two hides, and few or many lanes
-# at one address. Of a knob that is not named here: both ends and the middle.
-KNOBS: dict[str, tuple[int, ...]] = {
+# The values of each parameter that are recorded besides its default: both ends, what a power of two hides, and few or
+# many lanes at one address. Of a parameter that is not named here: both ends and the middle.
+PARAMETERS: dict[str, tuple[int, ...]] = {
     "STRIDE": (1, 2, 3, 4, 8, 16, 17, 31, 32, 33),
     "OFFSET": (0, 1, 4, 8, 31),
     "WORDS": (1, 2, 3, 8, 32),
@@ -102,6 +102,8 @@ def choices(topic: Topic) -> list[Choice]:
 
 
 def _choices_of(kernel: Kernel, topic: Topic) -> Iterator[Choice]:
+    if kernel.capability.endswith("a"):  # the emulator counts no passes of their copies and products
+        return
     sizes = sorted({kernel.block_sizes[len(kernel.block_sizes) // 2 - 1], kernel.block_sizes[-1]})
     first = replace(default_choice(kernel.name), n=SIZES.get(topic.name, N), block_size=sizes[0])
     asked = [replace(first, block_size=size) for size in sizes]
@@ -109,7 +111,7 @@ def _choices_of(kernel: Kernel, topic: Topic) -> Iterator[Choice]:
         asked.append(replace(first, dtype="float64"))
     if kernel.parameter is not None:
         offered = kernel.parameter.values
-        wanted = KNOBS.get(kernel.parameter.name, (offered[0], offered[len(offered) // 2], offered[-1]))
+        wanted = PARAMETERS.get(kernel.parameter.name, (offered[0], offered[len(offered) // 2], offered[-1]))
         others = [value for value in dict.fromkeys(wanted) if value in offered and value != kernel.parameter.default]
         asked += [replace(first, parameter=value) for value in others]
     for choice in asked:

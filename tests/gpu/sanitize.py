@@ -5,7 +5,7 @@
     python tests/gpu/sanitize.py --only barrier_half_warp reduce_racy --tools racecheck synccheck
 
 Every run is a process of its own, because an illegal address or a deadlock leaves nothing behind that could go on.
-The file is written after every run; a second call does only what is missing, or whose source or size has changed.
+The file is written after every run; a second call does only what is missing, or whose code or size has changed.
 With 16 cores the whole takes about three minutes. Its buffers have exactly the size of their arrays (no memory pool),
 so that memcheck sees the first byte behind them; results are left uninitialised, so that initcheck sees who reads them.
 """
@@ -13,7 +13,6 @@ so that memcheck sees the first byte behind them; results are left uninitialised
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import os
 import re
@@ -32,6 +31,7 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
 from engine.catalogue import KERNELS, default_choice, topic_of  # noqa: E402
+from engine.history.recordings import digest_of_code  # noqa: E402
 from engine.plan import plan  # noqa: E402
 from engine.records import Choice, HostRun, Launch, NotRunnable, Plan, Scalar, Source, Zero  # noqa: E402
 from tests.backends.emulator.planted import Planted, planted  # noqa: E402
@@ -260,9 +260,8 @@ def environment(sanitizer: str) -> dict[str, str]:
 
 
 def digest(name: str, bugs: dict[str, Planted]) -> str:
-    """Tells whether a source has changed since it was judged."""
-    text = bugs[name].text if name in bugs else KERNELS[name].text
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
+    """Return a digest that tells whether the code has changed since it was judged; a comment does not count."""
+    return digest_of_code(bugs[name].text if name in bugs else KERNELS[name].text)
 
 
 def record(todo: list[Job], sanitizer: str, path: Path, workers: int) -> None:

@@ -62,14 +62,11 @@ def text_of(opcode: str, found: Operation) -> str:
     if opcode.startswith("lop3"):
         reads[3] = "0xE8"  # the table is an immediate
     writes = "|".join(f"%{'q' if code == 'pred' else ''}d{place}" for place, code in enumerate(found.results))
-    borrow = opcode.startswith("sub")
-    if found.reads_carry:  # a carry, or a borrow, made from the operand
-        carry = f"%a{len(sources) - 1}"
-        body.append(f"sub.cc.u32 %i, 0, {carry};" if borrow else f"add.cc.u32 %i, {carry}, 0xFFFFFFFF;")
+    if found.reads_carry:
+        body.append(f"add.cc.u32 %i, %a{len(sources) - 1}, 0xFFFFFFFF;")  # the carry is the operand
     body.append(f"{opcode} {writes}, {', '.join(reads)};")
     if found.writes_carry:
-        last = f"%d{len(targets) - 1}"
-        body.append(f"subc.u32 {last}, 0, 0; and.b32 {last}, {last}, 1;" if borrow else f"addc.u32 {last}, 0, 0;")
+        body.append(f"addc.u32 %d{len(targets) - 1}, 0, 0;")
     for place, code in enumerate(targets):
         if code == "pred":
             body.append(f"selp.b16 %d{place}, 1, 0, %qd{place};")

@@ -39,15 +39,15 @@ def test_counters_of_a_profiler_lie_with_the_recordings() -> None:
     assert profiles._hardware()
 
 
-def test_hardware_counters_belong_to_a_value_of_the_knob(record: Record) -> None:
+def test_hardware_counters_belong_to_a_value_of_the_parameter(record: Record) -> None:
     row = {"kernel": "banks_strided", "n": 4096, "block_size": 128, "dtype": "int32", "global_red_requests": 1,
            "global_atom_requests": 2, "shared_atomic_requests": 3}  # fmt: skip
     record({**row, "parameter": None, "branches": 1}, {**row, "parameter": 2, "branches": 2})
-    knob = KERNELS["banks_strided"].parameter
-    assert knob is not None
+    own = KERNELS["banks_strided"].parameter
+    assert own is not None
     choice = Choice("banks_strided", 4096, 128)
     found = [
-        profiles.hardware_counters(settle(replace(choice, parameter=value))) for value in (None, knob.default, 2, 3)
+        profiles.hardware_counters(settle(replace(choice, parameter=value))) for value in (None, own.default, 2, 3)
     ]
     assert [entry and entry.counters["branches"] for entry in found] == [1, 1, 2, None]
     assert found[0] is not None and found[0].counters["atomics"] == 6

@@ -43,8 +43,8 @@ def test_a_grid_that_was_asked_for_is_a_recorded_run_of_its_own(monkeypatch: pyt
     assert (
         history.recorded_for(settle(Choice("reduce_sequential", 1024, 256, grid_size=4))) is None
     )  # it cannot be chosen
-    knobs = [
+    parameters = [
         history.recorded_for(settle(Choice("banks_strided", 1024, 256, parameter=value))) for value in (None, 32, 4, 5)
     ]
-    assert [m.time_us if m else None for m in knobs] == [5.0, 5.0, 6.0, None]
+    assert [m.time_us if m else None for m in parameters] == [5.0, 5.0, 6.0, None]
     history._recorded.cache_clear()

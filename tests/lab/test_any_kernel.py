@@ -180,7 +180,7 @@ def test_a_text_without_the_kernel_is_refused() -> None:
 
 def test_an_instruction_that_is_not_emulated_is_refused() -> None:
     text = """__global__ void k(int *a) {
-  a[0] = tex1Dfetch<int>((cudaTextureObject_t)a[1], a[2]); }"""
+  a[0] = surf1Dread<int>((cudaSurfaceObject_t)a[1], a[2]); }"""
     with pytest.raises(RunFailed, match=r"kernel.cu, line 2: "):
         engine.kernel(text).run(1, 1, (np.zeros(1, np.int32),))
 
@@ -218,19 +218,19 @@ def test_a_missing_gpu_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         kernel.run(1, 32, arguments, device="tpu")
 
 
-def test_a_texture_is_the_matter_of_the_kernels_that_use_it() -> None:
-    text = """__device__ __noinline__ float at(cudaTextureObject_t map, int x) { return tex1Dfetch<float>(map, x); }
+def test_a_surface_is_the_matter_of_the_kernels_that_use_it() -> None:
+    text = """__device__ __noinline__ int at(cudaSurfaceObject_t map, int x) { return surf1Dread<int>(map, x); }
 __global__ void plain(int *out) { out[threadIdx.x] = 7 * threadIdx.x; }
-__global__ void direct(float *out, cudaTextureObject_t source) {
-  out[threadIdx.x] = tex2D<float>(source, 1.5f, 2.5f);
+__global__ void direct(int *out, cudaSurfaceObject_t source) {
+  out[threadIdx.x] = surf2Dread<int>(source, 4, 2);
 }
-__global__ void called(float *out, cudaTextureObject_t source) { out[threadIdx.x] = at(source, threadIdx.x); }
+__global__ void called(int *out, cudaSurfaceObject_t source) { out[threadIdx.x] = at(source, threadIdx.x); }
 """
     run = engine.kernel(text, "plain").run(1, 32, (np.zeros(32, "i4"),))
     assert run.arrays["out"].tolist() == [7 * t for t in range(32)]
     for name, line in (("direct", 4), ("called", 1)):
-        with pytest.raises(RunFailed, match=f"line {line}: a texture, a surface [^\n]* is not emulated; run it"):
-            engine.kernel(text, name).run(1, 32, (np.zeros(32, "f4"), 0))
+        with pytest.raises(RunFailed, match=f"line {line}: a surface, [^\n]* is not emulated; run it"):
+            engine.kernel(text, name).run(1, 32, (np.zeros(32, "i4"), 0))
 
 
 @pytest.mark.parametrize(

@@ -23,8 +23,8 @@ __global__ void scale(float by, float *a, int n) {
 int main() { return 0; }
 """
 
-TEXTURE = """__global__ void k(int *a) {
-    a[0] = tex1Dfetch<int>((cudaTextureObject_t)a[1], a[2]);
+SURFACE = """__global__ void k(int *a) {
+    a[0] = surf1Dread<int>((cudaSurfaceObject_t)a[1], a[2]);
 }
 """
 
@@ -73,13 +73,13 @@ def test_check_says_whether_a_file_can_run(scale: str, tmp_path: Path, capsys: p
     broken.write_text("__global__ void f(int *a) {\n  a[0] = ;\n}\n")
     assert main(["check", str(broken)]) == 2
     assert "broken.cu does not compile: line 2: expected" in capsys.readouterr().out
-    broken.write_text('__global__ void f(int *a) {\n  asm volatile("wgmma.fence.sync.aligned;");\n}\n')
+    broken.write_text('__global__ void f(int *a) {\n  asm volatile("tcgen05.fence;");\n}\n')
     assert main(["check", str(broken)]) == 2
-    assert capsys.readouterr().out == "f(a): not emulated: wgmma.fence.sync.aligned (line 2)\n"
-    broken.write_text(TEXTURE + "__global__ void plain(int *a) { a[0] = 1; }\n")
+    assert capsys.readouterr().out == "f(a): not emulated: tcgen05.fence (line 2)\n"
+    broken.write_text(SURFACE + "__global__ void plain(int *a) { a[0] = 1; }\n")
     assert main(["check", str(broken)]) == 2
     one, other = capsys.readouterr().out.splitlines()
-    assert says("check.no-texture", one) and one.endswith("(line 2)")
+    assert says("check.no-surface", one) and one.endswith("(line 2)")
     assert other == "plain(a): ok"
     broken.write_text('__global__ void f(int *a) {\n  asm volatile("bra nowhere;");\n}\n')
     assert main(["check", str(broken)]) == 2

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import pytest
 
-from engine.lab.setups import LaunchSizes, launch_in_text, propose_setup
+from engine.lab.checking import check_own
+from engine.lab.host_launch import launch_in_text
+from engine.lab.setups import Setup, fit_setup, propose_setup
 
 KERNEL = "__global__ void k(const float *a, float *b, int n) { }\n"
 FILES = {
-    "numbers": ("int main() { k<<<4, 64>>>(a, b, n); }", LaunchSizes((64,), 0)),
+    "numbers": ("int main() { k<<<4, 64>>>(a, b, n); }", ((64,), 0)),
     "a macro": (
         "#define THREADS (2 * 64)\nint main() { k<<<n / THREADS, THREADS>>>(a, b, n); }",
-        LaunchSizes((128,), 0),
+        ((128,), 0),
     ),
-    "a variable": ("int main() { int t = 32; k<<<n / t, t, t * sizeof(float)>>>(a, b, n); }", LaunchSizes((32,), 128)),
-    "a dim3": ("const int T = 16;\nint main() { dim3 g(4, 4), t(T, T); k<<<g, t>>>(a, b, n); }", None),
+    "a variable": ("int main() { int t = 32; k<<<n / t, t, t * sizeof(float)>>>(a, b, n); }", ((32,), 128)),
+    "a dim3": ("const int T = 16;\nint main() { dim3 g(4, 4), t(T, T); k<<<g, t>>>(a, b, n); }", ((16, 16), 0)),
     "dim3s": (
         "const int T = 16;\nint main() { dim3 g(4, 4); dim3 t(T, T); k<<<g, t>>>(a, b, n); }",
-        LaunchSizes((16, 16), 0),
+        ((16, 16), 0),
     ),
-    "assigned": ("int main() { dim3 t = dim3(8, 4, 1); k <<< 1, t >>> (a, b, n); }", LaunchSizes((8, 4), 0)),
-    "in place": ("int main() { k<<<dim3(1, 2), dim3(8, 4, 2)>>>(a, b, n); }", LaunchSizes((8, 4, 2), 0)),
+    "assigned": ("int main() { dim3 t = dim3(8, 4, 1); k <<< 1, t >>> (a, b, n); }", ((8, 4), 0)),
+    "in place": ("int main() { k<<<dim3(1, 2), dim3(8, 4, 2)>>>(a, b, n); }", ((8, 4, 2), 0)),
     "unknown": ("int main(int c, char **v) { int t = atoi(v[1]); k<<<1, t>>>(a, b, n); }", None),
     "too many": ("int main() { k<<<1, 2048>>>(a, b, n); }", None),
     "itself": ("int main() { int t = t; k<<<1, t>>>(a, b, n); }", None),
@@ -31,7 +33,8 @@ FILES = {
 @pytest.mark.parametrize("name", FILES)
 def test_a_block_is_read_off_the_launch(name: str) -> None:
     host, wanted = FILES[name]
-    assert launch_in_text(KERNEL + host, "k") == wanted
+    found = launch_in_text(KERNEL + host, "k")
+    assert (found and (found.block, found.shared)) == wanted
 
 
 def test_the_proposed_launch_fits_the_file() -> None:
@@ -43,6 +46,80 @@ def test_the_proposed_launch_fits_the_file() -> None:
     assert propose_setup(text + "int main() { k<double, 32><<<1, 32, 8>>>(a, 1); }").call == (
         "k<<<(n + block - 1) / block, 32, 8>>>(float64[n]=zeros, 1)"
     )
+
+
+ADD = "__global__ void add(int n, float *x, float *y) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+PROGRAMS = {
+    "managed memory": (
+        f"{ADD}  if (i < n) y[i] = x[i] + y[i];\n}}\nint main() {{\n  int N = 1<<12; float *x, *y;\n"
+        "  cudaMallocManaged(&x, N*sizeof(float)); cudaMallocManaged(&y, N*sizeof(float));\n"
+        "  for (int i = 0; i < N; i++) { x[i] = 1.0f; y[i] = 2.0f; }\n"
+        "  int t = 256; int b = (N + t - 1) / t; add<<<b, t>>>(N, x, y);\n}\n",
+        "add<<<16, 256>>>(4096, float32[4096]=1.0, float32[4096]=2.0)",
+    ),
+    "one block": (
+        "__global__ void turn(int *d, int n) {\n  extern __shared__ int s[];\n  int t = threadIdx.x;\n"
+        "  s[t] = d[t]; __syncthreads(); d[t] = s[n - t - 1];\n}\n"
+        "int main() {\n  const int n = 64; int a[n]; int *d_d;\n"
+        "  for (int i = 0; i < n; i++) a[i] = i;\n  CHECK(cudaMalloc((void **)&d_d, n * sizeof(int)));\n"
+        "  cudaMemcpy(d_d, a, n * sizeof(int), cudaMemcpyHostToDevice);\n  turn<<<1, n, n*sizeof(int)>>>(d_d, n);\n}\n",
+        "turn<<<1, 64, 256>>>(int32[64]=range, 64)",
+    ),
+    "tiles with fewer rows": (
+        "const int TILE = 32, ROWS = 8;\n__global__ void copy(float *out, const float *in) {\n"
+        "  int x = blockIdx.x * TILE + threadIdx.x, y = blockIdx.y * TILE + threadIdx.y, w = gridDim.x * TILE;\n"
+        "  for (int j = 0; j < TILE; j += ROWS) out[(y + j) * w + x] = in[(y + j) * w + x];\n}\n"
+        "int main() {\n  const int nx = 64, ny = 64; const int size = nx*ny*sizeof(float);\n"
+        "  dim3 grid(nx/TILE, ny/TILE, 1), block(TILE, ROWS, 1);\n  float *in, *out; cudaMalloc(&in, size);\n"
+        "  cudaMalloc(&out, size); cudaMemcpy(in, h, size, cudaMemcpyHostToDevice);\n"
+        "  copy<<<grid, block>>>(out, in);\n}\n",
+        "copy<<<dim3(2, 2), dim3(32, 8)>>>(float32[4096]=zeros, float32[4096]=random)",
+    ),
+    "a matrix too large for the emulator": (
+        "__global__ void product(const float *A, float *C, int n) {\n  int r = blockIdx.y * blockDim.y + threadIdx.y, "
+        "c = blockIdx.x * blockDim.x + threadIdx.x;\n  float s = 0; for (int k = 0; k < n; k++) s += A[r * n + k];\n"
+        "  if (c < n) C[r * n + c] = s;\n}\nint main() {\n  int N = 4096; size_t bytes = N * N * sizeof(float);\n"
+        "  float *a, *c; gpuErrchk(cudaMalloc(&a, bytes)); gpuErrchk(cudaMalloc(&c, bytes));\n"
+        "  for (int i = 0; i < N * N; i++) h[i] = rand();\n  cudaMemcpy(a, h, bytes, cudaMemcpyHostToDevice);\n"
+        "  dim3 t(16, 16), b(N / t.x, (int)ceil((float)N / t.y)); product<<<b, t>>>(a, c, N);\n}\n",
+        "product<<<dim3(16, 16), dim3(16, 16)>>>(float32[65536]=random, float32[65536]=zeros, 256)",
+    ),
+    "a macro's size and a lesser of two": (
+        "#define imin(a, b) (a < b ? a : b)\n#define N (33 * 64)\n__global__ void dot(float *a, float *c) {\n"
+        "  if (threadIdx.x == 0) c[blockIdx.x] = a[N - 1];\n}\nconst int T = 64;\n"
+        "const int B = imin(32, (N + T - 1) / T);\nint main() {\n  double unused; float *a, *c;\n"
+        "  HANDLE(cudaMalloc((void **)&a, N * sizeof(float)));\n  HANDLE(cudaMalloc((void **)&c, B * sizeof(float)));\n"
+        "  fill(h, N); cudaMemcpy(a, h, N, cudaMemcpyHostToDevice);\n  dot<<<B, T>>>(a, c);\n}\n",
+        "dot<<<32, 64>>>(float32[2112]=random, float32[32]=zeros)",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program_s_own_launch_is_proposed_and_runs_clean(name: str) -> None:
+    text, call = PROGRAMS[name]
+    setup = propose_setup(text)
+    line = text.count("\n", 0, text.index("<<<")) + 1
+    assert setup.call == call and setup.assumed.startswith(f"Launched as in line {line}")
+    assert ("N = 256 in place of 4,096" in setup.assumed) == ("product" in call)
+    assert check_own(setup, 1, text, "mine.cu").measurement.status == "ok"
+
+
+def test_an_array_that_a_kernel_reads_is_never_proposed_with_zeros() -> None:
+    text = "__global__ void k(float *a, float *b, float *c, int *d) { b[0] = a[0]; c[0] += 2; atomicAdd(&d[1], 1); }\n"
+    assert [word.partition("=")[2] for word in propose_setup(text).arguments] == ["random", "zeros", "zeros", "zeros"]
+
+
+def test_a_renamed_kernel_keeps_its_launch() -> None:
+    text = "__global__ void k(const float *a, float *b, int n) { }\n"
+    mine = Setup("k", ("7",), ("64",), ("float32[9]=ones", "float32[9]=zeros", "9"), "1024")
+    for name in ("kk", ""):
+        renamed = fit_setup(mine, text.replace("void k(", f"void {name}("))
+        assert renamed == Setup(name or "void", mine.grid, mine.block, mine.arguments, mine.shared)
+        assert fit_setup(renamed, text) == mine
+    for other in ("const int *a, float *b, int n", "const float *a, float *b"):
+        changed = text.replace("void k(const float *a, float *b, int n", f"void m({other}")
+        assert fit_setup(mine, changed) == propose_setup(changed)
 
 
 @pytest.mark.parametrize("piece", ["k<<<1, ", "t = t;", "k<", "#define t t\n"])

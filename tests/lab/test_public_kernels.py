@@ -28,7 +28,7 @@ __global__ void count(unsigned char *in, int *out, int n) {
     if (i < n) atomicAdd(out + in[i], 1);
 }
 __global__ void odd(float *a) { a[threadIdx.x] = threadIdx.x % 7; }
-__global__ void seen(cudaTextureObject_t t, float *a) { a[threadIdx.x] = tex1Dfetch<float>(t, threadIdx.x); }
+__global__ void seen(cudaSurfaceObject_t s, float *a) { surf1Dread(a + threadIdx.x, s, 4 * threadIdx.x); }
 int main() { std::cout << 1; }
 """
 

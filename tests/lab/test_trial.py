@@ -21,7 +21,7 @@ HEAD = "__global__ void k(int *a, int n) {\n  int i = threadIdx.x;\n  "
     [
         ("a[i + 1] = n;", "k.cu, line 3: thread 31 of block 0 writes element 32 of `a`"),
         ("while (((volatile int *)a)[0] == 0) {}", "line 3"),
-        ('if (n < 0) asm("// end inline asm\\n wgmma.fence.sync.aligned;"); a[i] = n;', "does not know wgmma"),
+        ('if (n < 0) asm("// end inline asm\\n tcgen05.fence;"); a[i] = n;', "does not know tcgen05"),
         ("*(int *)(16ull << n) = 1;", "line 3"),
     ],
 )  # fmt: skip
@@ -42,7 +42,7 @@ def _own(body: str) -> Settled:
     return settle(type(choice)(choice.kernel, 1000, 128, device="emulator", source=text, source_name="mine.cu"))
 
 
-UNKNOWN = 'if (n == 9) asm("wgmma.fence.sync.aligned;");'
+UNKNOWN = 'if (n == 9) asm("tcgen05.fence;");'
 
 
 def test_an_edited_rung_passes_the_same_gate() -> None:
@@ -50,7 +50,7 @@ def test_an_edited_rung_passes_the_same_gate() -> None:
     wild = check_rung(_own("out[blockIdx.x] = in[n];")).barred
     assert wild and says("trial.shared-gpu", wild)
     assert "reads element 1000 of `in`" in wild
-    assert "does not know wgmma" in str(check_rung(_own(f"{UNKNOWN} out[blockIdx.x] = 1;")).barred)
+    assert "does not know tcgen05" in str(check_rung(_own(f"{UNKNOWN} out[blockIdx.x] = 1;")).barred)
     assert "does not compile" in str(check_rung(_own("oops")).barred)
 
 
@@ -58,4 +58,4 @@ def test_an_own_launch_passes_the_same_trial() -> None:
     setup = setup_of("k<<<1, 32>>>(int32[n], n)")
     assert check_own(setup, 32, HEAD + "a[i] = n; }", "mine.cu").barred is None
     assert "writes element 32 of `a`" in str(check_own(setup, 32, HEAD + "a[i + 1] = n; }", "mine.cu").barred)
-    assert "does not know wgmma" in str(check_own(setup, 32, f"{HEAD}{UNKNOWN} a[i] = n; }}", "mine.cu").barred)
+    assert "does not know tcgen05" in str(check_own(setup, 32, f"{HEAD}{UNKNOWN} a[i] = n; }}", "mine.cu").barred)

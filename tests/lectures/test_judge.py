@@ -17,7 +17,7 @@ from engine.lectures import judge
 from engine.lectures.claim import LECTURES, TIMES, Claim, Computed, Counted, FastestBlock, Status, TimeRatio, Untestable
 from engine.lectures.judge import CLAIMS, claims_of, counted, runs, said, verdict
 from engine.plan import plan
-from engine.records import Choice, Measurement, RunFailed
+from engine.records import Choice, Measurement, NotRunnable, RunFailed
 from engine.records.counters import IN_JSON
 from tests.cases import case
 from tests.made import measure, recorded_kernels
@@ -32,7 +32,7 @@ Every = Callable[[Callable[..., None]], Callable[..., None]]
 def emulated(choice: Choice) -> Measurement:
     try:
         return measure(choice)
-    except RunFailed as error:
+    except (RunFailed, NotRunnable) as error:
         return failed(choice, error)
 
 
@@ -63,7 +63,8 @@ def test_a_claim_holds_or_the_reason_why_not_is_known(claim: Claim):
 def test_a_claim_belongs_to_a_ladder_with_its_kernels_and_is_said_in_sentences(claim: Claim):
     assert claim.ladder in LADDERS and claim.lecture in LECTURES and claim.slide
     rungs = [rung.kernel for rung in LADDERS[claim.ladder].rungs]
-    assert {choice.kernel for choice in runs(claim)} <= set(rungs)
+    assert not claim.runs or {choice.kernel for choice in runs(claim)} & set(rungs)
+    assert {KERNELS[choice.kernel].topic for choice in runs(claim)} <= {LADDERS[claim.ladder].topic}
     assert claim.sentence[-1] in ".!)?" and (not claim.why or claim.why.endswith("."))
     assert said(claim) or claim.quantity == Untestable()
     for choice in runs(claim):
@@ -73,12 +74,15 @@ def test_a_claim_belongs_to_a_ladder_with_its_kernels_and_is_said_in_sentences(c
         assert choice.parameter is None or choice.parameter in kernel.parameter.values
         assert choice.combine is None or choice.combine in kernel.combines
     assert (claim.today is None) == (claim.why == "") or claim.quantity == Untestable()
+    assert bool(claim.cause) == (claim.today not in (None, "direction")), "the cause of words that do not hold"
+    assert not claim.question or claim.question.endswith("?")
     match claim.quantity:
         case Counted() as count:
             assert count.over in IN_JSON and (count.under in IN_JSON or not count.under) and count.unit
-            assert len(claim.runs) in (1, 2) and claim.relation == "equals"
+            assert len(claim.runs) in (1, 2) and claim.relation in ("equals", "more than")
         case TimeRatio():
-            assert claim.runs and len(claim.runs) % 2 == 0 and claim.relation in ("more than", "equals", "about")
+            assert (len(claim.runs) == 3) if claim.quantity.beyond else (claim.runs and len(claim.runs) % 2 == 0)
+            assert claim.relation in ("more than", "equals", "about")
             assert claim.relation == "about" or claim.expected == 1
             assert claim.today in (None, "direction", "differs", "close")
         case FastestBlock():
@@ -171,6 +175,63 @@ def test_times_decide_only_what_their_intervals_allow(slow: float, fast: float, 
 )  # fmt: skip
 def test_a_ratio_that_the_lecture_prints_must_come_out_as_large(found: float, said: float, outcome: str):
     assert timed(found, 1.0, said=said).outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("times", "ratio", "outcome"),
+    [((110.0, 15.0, 10.0), 20.0, "holds"), ((60.0, 15.0, 10.0), 10.0, "direction"),
+     ((12.0, 15.0, 10.0), 0.4, "differs"), ((110.0, 10.0, 10.0), None, None)],
+)  # fmt: skip
+def test_what_two_runs_take_beyond_a_third_is_compared(times: tuple[float, ...], ratio: float, outcome: str) -> None:
+    names = ("reduce_interleaved", "reduce_strided", "reduce_sequential")
+    quantity = TimeRatio(beyond=True, unit="the latency")
+    claim = Claim(
+        "b", "cs121", "s", "Words.", "harris", quantity, "about", 20, tuple(Choice(k, 64, 128) for k in names)
+    )
+    record = recorded_for(gpu_rung("reduce_strided"))
+
+    def find(choice: Choice) -> Measurement:
+        us = times[names.index(choice.kernel)]
+        return replace(record, timing=replace(record.timing, time_us=us, low_us=us, high_us=us))
+
+    made = verdict(claim, find)
+    assert (made.outcome if made else None) == outcome and (made is None or made.value == pytest.approx(ratio))
+    assert said(claim) == "20× the latency"
+
+
+@pytest.mark.parametrize(
+    ("number", "outcome"), [(5.4, "holds"), (5.5, "holds"), (12.0, "direction"), (1.2, "direction"), (0.5, "differs")]
+)
+def test_a_computed_number_may_be_about_as_large_as_the_lecture_says(number: float, outcome: str) -> None:
+    claim = Claim("c", "cooper", "s", "Words.", "cooper", Computed(lambda: number, "minutes"), "about", 5.5)
+    assert verdict(claim).outcome == outcome
+
+
+@pytest.mark.parametrize("cause", ["error", "changed", "rules", "case"])
+def test_a_verdict_says_why_words_do_not_hold(cause: str) -> None:
+    claim = Claim("k", "cooper", "s", "Words.", "cooper", Computed(lambda: 2, "minutes"), "equals", 1, cause=cause)
+    assert verdict(claim).kind == cause and verdict(replace(claim, expected=2)).kind == "holds"
+    assert verdict(replace(claim, cause="")).kind == "differs"
+    assert verdict(replace(claim, sentence="Why?")).kind == verdict(replace(claim, question="Why?")).kind == "answered"
+    assert {"holds", "answered", "differs", cause} <= set(judge.KINDS)
+
+
+def test_every_cause_and_a_question_is_among_the_claims() -> None:
+    assert {claim.cause for claim in CLAIMS} == {"", "error", "changed", "rules", "case"}
+    assert BY_NAME["exercise-first"].cause == BY_NAME["no-volatile"].cause == "rules"
+    assert BY_NAME["halving-loop"].cause == "error" and BY_NAME["worst-case-segments"].cause == "changed"
+    assert BY_NAME["why-syncthreads-load"].asks and not BY_NAME["lockstep"].asks
+
+
+def test_the_gain_of_a_claim_is_that_of_the_figures_in_its_own_sentence() -> None:
+    claim = BY_NAME["gpu-wins"]
+    assert ".09" in claim.sentence and "five seconds" in claim.sentence and claim.expected == pytest.approx(5 / 0.09)
+
+
+def test_no_two_claims_compare_the_same_runs_in_the_same_way() -> None:
+    timed_pairs = [(claim.runs, claim.relation, claim.expected, claim.ladder) for claim in CLAIMS
+                   if isinstance(claim.quantity, TimeRatio)]  # fmt: skip
+    assert len(timed_pairs) == len(set(timed_pairs))
 
 
 def test_times_of_two_machines_decide_nothing():

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 import pytest
 
 from engine.catalogue import KERNELS, default_choice
-from engine.catalogue.plans import knob
+from engine.catalogue.plans import value_of_parameter
 from engine.figures.law import law_figure
 from engine.figures.look import Look
 from engine.history.history import Known
@@ -59,7 +59,7 @@ def test_the_law_holds_at_the_values_for_every_type(kernel: str, dtype: str, eve
     holds(chosen(kernel, dtype), slice(None, None, -every))
 
 
-def test_every_knob_about_memory_warps_and_contention_has_a_law() -> None:
+def test_every_parameter_about_memory_warps_and_contention_has_a_law() -> None:
     topics = ("memory", "atomics", "aggregate")
     without = {k.name for k in KERNELS.values() if k.parameter and k.topic in topics and law_of(k.name) is None}
     # Whichever lane it is that hands out its number, nothing changes; what fits in a cache shows in times alone.
@@ -125,7 +125,7 @@ def test_plotly_accepts_every_law(kernel: str, some: bool) -> None:
     points = laws.points(choice, known)
     others = {"other": laws.times(choice, known), "nothing": ()}
     for look in (Look(), Look(28, 600)):
-        figure = law_figure(law, choice, points, others, knob(KERNELS[kernel], choice), look)
+        figure = law_figure(law, choice, points, others, value_of_parameter(KERNELS[kernel], choice), look)
         go.Figure(figure)  # raises where a name or a value is none of Plotly's
         json.dumps(figure, allow_nan=False)
         assert ("yaxis2" in figure["layout"]) is some

@@ -149,7 +149,7 @@ def test_the_form_before_sessions_is_read(tmp_path):
     assert measurement.environment["commit"] == "abc"
 
 
-def test_every_kernel_block_size_size_and_knob_is_contents():
+def test_every_kernel_block_size_size_and_parameter_is_contents():
     choices = [item.choice for item in contents()]
     by_kernel = {name: [choice for choice in choices if choice.kernel == name] for name in KERNELS}
     for kernel in KERNELS.values():

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.records import RunFailed
+from engine.records import NotRunnable, RunFailed
 from engine.service import health, service
 from engine.service.job import Outcome
 from engine.service.journal import JobEnd, Journal, family, outcome_word
@@ -75,7 +75,8 @@ def test_prometheus_can_read_every_line() -> None:
     assert family("x", "gauge", "y", [({"a": 'b"\\'}, 1.5)]).endswith('x{a="b\\"\\\\"} 1.5\n')
 
 
-def test_readiness_depends_on_the_queue_and_reports_a_broken_store() -> None:
+def test_readiness_depends_on_the_queue_and_reports_a_broken_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(health, "compiler_trouble", lambda: None)
     service.disconnect()
     assert not health.readiness().ready and "kernel_ladder_ready 0\n" in health.metrics(0)
     service.connect()
@@ -88,3 +89,28 @@ def test_readiness_depends_on_the_queue_and_reports_a_broken_store() -> None:
         assert json.loads(json.dumps(found.flat()))["queue"]["waiting"]["emulator"] == 0
     finally:
         service.disconnect()
+
+
+def test_readiness_notes_a_missing_confinement_and_fails_without_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    trials = iter(["No kernel can be compiled.", None])
+    monkeypatch.setattr(health, "_compiler", health._Compiler())
+    monkeypatch.setattr(health, "missing_confinement", lambda: "no Landlock")
+    monkeypatch.setattr(health, "compiler_trouble", lambda: next(trials))
+    monkeypatch.setattr(health, "RETRY_S", 3600.0)
+    service.connect()
+    try:
+        assert health.readiness().notes == ("no Landlock",)
+        until(lambda: not health.readiness().ready)
+        assert health.readiness().reasons == ("No kernel can be compiled.",)
+        monkeypatch.setattr(health._compiler, "_next", 0.0)
+        until(lambda: health.readiness().ready)
+    finally:
+        service.disconnect()
+
+
+def test_a_home_that_cannot_be_written_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def crash(*arguments: object) -> None:
+        raise NotRunnable("The compiler does not start.")
+
+    monkeypatch.setattr(health, "compile_source", crash)
+    assert "The compiler does not start." in str(health.compiler_trouble())

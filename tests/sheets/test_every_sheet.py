@@ -3,7 +3,6 @@ check that is meant for it. They grow from the folder: a new sheet is tested at 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -16,8 +15,9 @@ from engine.lectures.claim import STATUS, TimeRatio
 from engine.plan import settle
 from engine.records import Choice, CompileError, Measurement, NotRunnable, RunFailed
 from engine.sheets.folder import load, names, of_rung, recorded
-from engine.sheets.judging import Run, Submission, passed, verdicts
-from engine.sheets.sheet import Check, Question, Sheet, Verdict
+from engine.sheets.judging import Run
+from engine.sheets.sheet import LEVELS, ORIGINS, Check, Question, Sheet
+from engine.sheets.trying import START, trials
 from tests.sentences import wording
 
 SAMPLE = ("crovella-row-sums",)
@@ -28,7 +28,7 @@ def run_of(sheet: Sheet) -> Run:
     def run(choice: Choice) -> Measurement:
         if sheet.launch is not None:
             setup = replace(sheet.launch, block=(str(choice.block_size), *sheet.launch.block[1:]))
-            return check_own(setup, choice.n, str(choice.source), "mine.cu", choice.schedule).measurement
+            return check_own(setup, choice.n, str(choice.source), "mine.cu", choice.schedule, again=False).measurement
         try:
             return measure(settle(choice))
         except (NotRunnable, CompileError, RunFailed) as error:
@@ -37,36 +37,14 @@ def run_of(sheet: Sheet) -> Run:
     return run
 
 
-def right_answers(sheet: Sheet) -> dict[str, str]:
-    return {question.name: str(question.answer) for question in sheet.questions}
-
-
-def judged(sheet: Sheet, text: str, *names: str) -> Iterator[Verdict]:
-    """The verdicts on a file with the right answers beside it, of all checks or of those that are named."""
-    checks = tuple(check for check in sheet.checks if check.name in names or not names)
-    submission = Submission(text or None, right_answers(sheet), f"{sheet.name}.cu")
-    return verdicts(replace(sheet, checks=checks), submission, run_of(sheet))
-
-
 @pytest.mark.parametrize("name", SHEETS)
-def test_the_start_misses_something_and_the_solution_nothing(name: str) -> None:
-    """Of a sheet with a file it is the file that misses something, whatever is answered."""
+def test_start_solution_and_wrong_answers_end_as_the_sheet_says(name: str) -> None:
     sheet = load(name)
-    if sheet.function:
-        missed = next((verdict for verdict in judged(sheet, sheet.start) if verdict.passed is False), None)
-        assert missed is not None and missed.sentence[-1] in ".?`"
-    solved = list(judged(sheet, sheet.solution))
-    assert passed(solved), [verdict.sentence for verdict in solved if verdict.passed is False]
-
-
-@pytest.mark.parametrize("name", SHEETS)
-def test_a_wrong_answer_is_rejected_by_the_check_that_is_meant_for_it(name: str) -> None:
-    sheet = load(name)
-    assert sheet.wrong or all(isinstance(check, Question) for check in sheet.checks)
-    for wrong in sheet.wrong:
-        (verdict,) = judged(sheet, wrong.text, wrong.check)
-        assert verdict.passed is False, (wrong.name, verdict)
-        assert wording("sheets.counts-of-a-wrong-answer") not in verdict.sentence, wrong.name
+    found = list(trials(sheet, run_of(sheet)))
+    assert [trial for trial in found if not trial.good] == []
+    assert len(found) == bool(sheet.function) + 1 + len(sheet.wrong)
+    counts_of_wrong = wording("sheets.counts-of-a-wrong-answer")
+    assert [trial.name for trial in found if counts_of_wrong in trial.sentence and trial.name != START] == []
 
 
 @pytest.mark.parametrize("name", names())
@@ -84,7 +62,7 @@ def test_a_sheet_is_complete(name: str) -> None:
             assert len(check.runs.n) > 1 and len([*check.runs.of(str(sheet.function), None, None, "emulator")]) > 2
             assert check.name in meant
         elif not isinstance(check.quantity, TimeRatio):
-            assert check.name in meant or not sheet.exercise, f"no wrong answer is meant for {check.name}"
+            assert check.name in meant, f"no wrong answer is meant for {check.name}"
 
 
 @pytest.mark.thorough
@@ -125,6 +103,6 @@ def test_whatever_a_sheet_says_of_today_was_recorded() -> None:
         assert len(recorded(sheet).sentences) == len(sheet.today), sheet.name
 
 
-def test_the_lectures_own_exercises_come_first() -> None:
-    listed = [load(name).exercise for name in names()]
-    assert listed == sorted(listed, reverse=True) and any(listed)
+def test_beginners_sheets_come_first_then_the_lectures_own() -> None:
+    listed = [(list(LEVELS).index(sheet.level), list(ORIGINS).index(sheet.origin)) for sheet in map(load, names())]
+    assert listed == sorted(listed) and names()[0] == "first-saxpy"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,10 @@ import pytest
 from engine.catalogue import KERNELS
 from engine.commands import main
 from engine.compile.limits import SOURCE_BYTES
+from engine.sheets.folder import FOLDER as SHEETS
 from engine.sheets.folder import load
 from engine.sheets.grading import answers_in, handed_in, with_answers
+from engine.sheets.trying import START
 from tests.sentences import says, sentence, wording
 
 SHEET = "crovella-row-sums"
@@ -48,6 +51,37 @@ def test_everybody_is_graded(folder: Path, capsys: pytest.CaptureFixture[str]) -
         assert row["passed"] and row["reason"] is None
         assert {verdict["check"]: verdict["passed"] for verdict in row["checks"]} == {
             "answer": True, "findings": True, "coalesced": True, "faster": None}  # fmt: skip
+
+
+def test_a_table_of_the_shown_answers_fails_at_the_hidden_size(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "anna.cu").write_text(RIGHT)
+    (tmp_path / "table.cu").write_text(
+        RIGHT.replace("column < n;", "column < (n == 1 || n == 33 || n == 100 ? n : 1);")
+    )
+    seeds = []
+    for again in ([], ["--seed", "7"]):
+        assert main(["grade", SHEET, str(tmp_path), "--json", *again]) == 1
+        record = json.loads(capsys.readouterr().out)
+        seeds.append(record["seed"])
+        anna, table = ({one["check"]: one["passed"] for one in row["checks"]} for row in record["submissions"])
+        assert anna["answer"] and table["answer"] is False
+    assert seeds[1] == 7
+
+
+@pytest.mark.thorough
+def test_the_wrong_answers_of_any_folder_are_tried(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sheet = tmp_path / "week-3"
+    shutil.copytree(SHEETS / SHEET, sheet)
+    assert main(["sheets", str(sheet), "--try"]) == 0
+    assert all(line.startswith("ok ") for line in capsys.readouterr().out.splitlines())
+    text = (sheet / "sheet.toml").read_text()
+    (sheet / "sheet.toml").write_text(text.replace('rung = "row_sums"', 'rung = "row_sums_block"'))
+    assert main(["sheets", str(sheet), "--try", "--json"]) == 1
+    trials = json.loads(capsys.readouterr().out)["trials"]
+    assert [trial["name"] for trial in trials if not trial["good"]] == [START]
+    assert main(["sheets", "--try"]) == 2
 
 
 def test_a_hostile_submission_costs_its_own_sentence(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -118,7 +152,8 @@ def test_the_sheets_are_listed_and_one_is_shown_without_its_solution(capsys: pyt
     assert load(SHEET).start in shown and "stride >>= 1" not in shown
     assert main(["sheets", "heidelberg-1", "--json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)["sheets"]
-    assert row["start"] == load("heidelberg-1").start and row["checks"][2]["choices"].keys() == {"a", "b", "c"}
+    assert row["start"] == load("heidelberg-1").start and row["checks"][-1]["choices"].keys() == {"a", "b", "c"}
+    assert (row["origin"], row["level"]) == ("lecture", "course")
     assert "because" not in json.dumps(row) and '"answer":' not in json.dumps(row)
     assert main(["sheets", "homework"]) == 2
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from engine.lab.checking import ORDERS
 from engine.lectures.claim import STATUS, Counted, Findings, TimeRatio
 from engine.records import Check, Choice, Counts, Finding, Measurement, Timing
 from engine.sheets.judging import NEEDS_GPU, Submission, answered, passed, verdicts
@@ -26,7 +29,22 @@ CHECKS = (
 
 def sheet(*checks: SheetCheck | Question) -> Sheet:
     return Sheet(
-        "s", "S", "", "", False, "", checks or CHECKS, (), "", (), "reduce_strided", None, "start", "solution", ()
+        "s",
+        "S",
+        "",
+        "",
+        "ours",
+        "course",
+        "",
+        checks or CHECKS,
+        (),
+        "",
+        (),
+        "reduce_strided",
+        None,
+        "start",
+        "solution",
+        (),
     )
 
 
@@ -62,8 +80,24 @@ def test_a_good_file_passes_and_without_a_gpu_nothing_is_timed() -> None:
     found = judged(run)
     assert passed(found.values())
     assert found["time"] == Verdict("time", None, NEEDS_GPU)
-    assert found["answer"].sentence == "Right in 4 runs."
-    assert len(run.asked) == len(set(run.asked)) == 8, "four of the file and four of the kernel beside it, each once"
+    assert found["answer"].sentence == "Right in 6 runs."
+    assert len(run.asked) == len(set(run.asked)) == 10, "six of the file and four of the kernel beside it, each once"
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_an_answer_that_is_right_in_one_order_alone_is_wrong(order: str) -> None:
+    class InOrder(Fake):
+        def __call__(self, choice: Choice) -> Measurement:
+            self.at = choice.n if choice.schedule == order else 0
+            return super().__call__(choice)
+
+    found = judged(InOrder("wrong"))["answer"]
+    assert found.passed is False and order in found.sentence
+
+
+def test_a_hazard_is_told_by_the_findings_and_not_by_an_order() -> None:
+    run = Fake("hazard")
+    assert judged(run)["answer"].passed and all(choice.schedule is None for choice in run.asked)
 
 
 def test_on_a_gpu_the_ratio_counts() -> None:
@@ -107,6 +141,19 @@ def test_a_counter_is_compared_with_a_number_or_with_a_kernel() -> None:
     assert (found["banks"].value, found["banks"].limit) == (3, 0)
     assert (found["barriers"].value, found["barriers"].limit) == (9, 8)
     assert found["barriers"].sentence.endswith("Barriers: 9 (at most 8 allowed, as in reduce_sequential). Wait less.")
+
+
+def test_a_seed_draws_one_more_run_at_another_n() -> None:
+    ran = []
+    for seed in (1, 1, 2):
+        run = Fake()
+        assert [one.passed for one in verdicts(sheet(CHECKS[0]), Submission("text"), run, seed=seed)] == [True]
+        ran.append([choice.n for choice in run.asked])
+    assert ran[0] == ran[1] != ran[2] and len(ran[0]) == 5 + len(ORDERS)
+    assert 100 < ran[0][4] < 4096
+    one_size = replace(CHECKS[0], runs=replace(RUNS, n=(100,)))
+    run = Fake()
+    assert len([*verdicts(sheet(one_size), Submission("text"), run, seed=1)]) == 1 and len(run.asked) == 2 + len(ORDERS)
 
 
 def question(answer: str | float, *choices: str, tolerance: float = 0.0) -> Question:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from engine.catalogue import KERNELS
+from engine.commands import main
 from engine.records import NotRunnable
-from engine.sheets.folder import load, of_rung
+from engine.sheets import folder as folder_module
+from engine.sheets.folder import faults, load, names, of_rung
 from tests.sentences import refused
 
 PAGE = Path(__file__).parents[2] / "docs" / "sheets.md"
@@ -97,6 +101,65 @@ def test_what_cannot_be_is_refused_in_a_sentence(folder: Path, old: str, new: st
     with refused(key, NotRunnable) as caught:
         load(folder)
     assert str(caught.value)[-1] in ".?"
+
+
+@pytest.fixture
+def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder of sheets in place of the program's: one good sheet and four with a fault."""
+    faulty = {
+        "a-no-text": GOOD.replace('text = "Do it."', ""),
+        "b-syntax": GOOD.replace('title = "A sheet"', "title ="),
+        "c-unknown-key": f"difficulty = 3\n{GOOD}",
+        "d-bad-check": GOOD.replace("n = [", "m = ["),
+    }
+    for name, text in {"good": GOOD, **faulty}.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "sheet.toml").write_text(text)
+    monkeypatch.setattr(folder_module, "FOLDER", tmp_path)
+    _forget()
+    yield tmp_path
+    _forget()
+
+
+def _forget() -> None:
+    for cached in (folder_module._folders, folder_module._readable, folder_module._faults_at):
+        cached.cache_clear()
+
+
+def test_a_faulty_sheet_is_left_out_and_named(shelf: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert names() == ("good",)
+    assert list(faults()) == ["a-no-text", "b-syntax", "c-unknown-key", "d-bad-check"]
+    assert all(why.startswith(f"{name}/sheet.toml") for name, why in faults().items())
+    for command in ("sheets", "progress"):
+        assert main([command]) == 0
+        told = capsys.readouterr().out
+        assert all(why in told for why in faults().values())
+    assert main(["sheets", "a-no-text"]) == 2
+
+
+def test_a_sheet_that_becomes_faulty_stays_as_it_was_read_last(shelf: Path) -> None:
+    title = load("good").title
+    assert names() == ("good",)
+    (shelf / "good" / "sheet.toml").write_text("title = ")
+    assert load("good").title == title
+    (shelf / "good" / "sheet.toml").unlink()
+    assert load("good").title == title
+
+
+VALUES = ("3", "-1.5", '""', "[]", '[["a"], ["b"]]', "{a = 1}", "2026-11-23", "true", '"x"')
+
+
+def test_no_value_ends_in_anything_but_a_refusal(folder: Path) -> None:
+    lines = [line for line in GOOD.splitlines() if "=" in line]
+    refusals = 0
+    for line, value in itertools.product(lines, VALUES):
+        (folder / "sheet.toml").write_text(GOOD.replace(line, f"{line.split('=')[0]} = {value}", 1))
+        try:
+            load(folder)
+        except NotRunnable as refused:
+            refusals += 1
+            assert "sheet.toml" in str(refused) or "kernel" in str(refused)
+    assert refusals > len(lines)
 
 
 def test_the_sheet_of_the_page_is_one(tmp_path: Path) -> None:

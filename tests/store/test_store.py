@@ -166,6 +166,35 @@ def test_a_damaged_store_is_reported_once_and_a_new_file_gets_the_later_entries(
     assert drafts.load("ada", "tile.cu") == "two" and progress.load("ada", "sums") == {"1": "right", "2": "right"}
 
 
+FULL_DISK = """
+import resource, time
+def room(free):  # SQLite sees no difference between this limit and a full disk
+    resource.setrlimit(resource.RLIMIT_FSIZE, (-1 if free else 4096, -1))
+drafts.save("ada", "a.cu", "before")
+room(False)
+for number in range(5):
+    progress.save("ada", "sums", str(number), "right")
+assert database.trouble() is not None
+"""
+
+
+def test_what_was_written_while_the_disk_was_full_is_there_after_the_end() -> None:
+    in_another_process(f"{FULL_DISK}room(True)")  # nobody writes any more
+    assert drafts.load("ada", "a.cu") == "before" and len(progress.load("ada", "sums")) == 5
+
+
+def test_a_full_disk_is_tried_again_by_a_clock() -> None:
+    waits = "end = time.monotonic() + 60\nwhile database.trouble() and time.monotonic() < end:\n    time.sleep(0.01)\n"
+    killed = "import os; print(database.trouble(), flush=True); os._exit(0)"
+    said = in_another_process(f"database.RETRY_S = 0.05\n{FULL_DISK}room(True)\n{waits}{killed}")[0]
+    assert said == "None\n" and len(progress.load("ada", "sums")) == 5
+
+
+def test_what_a_disk_without_room_loses_is_said() -> None:
+    code = f"import sys; sys.stderr = sys.stdout\n{FULL_DISK}database.close()"
+    assert "5 entries are lost" in in_another_process(code)[0]
+
+
 def test_a_file_that_is_damaged_while_it_is_open(capfd: pytest.CaptureFixture[str]) -> None:
     for number in range(200):
         drafts.save("ada", f"{number:03}.cu", "x" * 3000)

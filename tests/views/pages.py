@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from html import unescape
 from pathlib import Path
 
 from plotly import graph_objects
@@ -36,6 +37,12 @@ def opened(page: str = "", **address: str) -> AppTest:
 def html_of(app: AppTest) -> str:
     """All HTML on the page."""
     return "\n".join(entry.proto.body for entry in app.get("html"))
+
+
+def messages_of(app: AppTest, kind: str = "error") -> list[str]:
+    """The sentences of the page's messages of a kind: error, warning or info."""
+    found = re.findall(rf'<div class="message {kind}" role="\w+">(.*?)</div>', html_of(app), re.DOTALL)
+    return [unescape(re.sub("</?code>", "`", body)) for body in found]
 
 
 def figures_of(app: AppTest) -> list[str]:

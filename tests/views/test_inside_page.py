@@ -16,9 +16,9 @@ from engine.history.profiles import Hardware
 from engine.records import Settled
 from engine.records.counters import COUNTERS
 from engine.service.queue import Handle
-from tests.cases import case
+from tests.cases import case, code_line, turn
 from tests.sentences import says
-from tests.views.pages import asked, figures_of, html_of, opened
+from tests.views.pages import asked, figures_of, html_of, messages_of, opened
 from views.inside.work import InsideWork
 from views.shared import rungs
 
@@ -28,6 +28,9 @@ HARRIS = {"ladder": "harris", "n": "4096", "block": "128"}
 def looked(**address: str) -> AppTest:
     """Harris's ladder, with the comparison of two rungs, where the address says nothing else."""
     return opened("inside", **{**HARRIS, "look": "change", **address})
+
+
+ADDS = "partial[index] += partial[index + stride]"
 
 
 def line_of(html: str, number: int) -> str:
@@ -44,9 +47,10 @@ def heat_of(html: str, number: int) -> float:
 
 def test_the_page_runs_by_itself_and_the_conflicts_stand_at_their_line() -> None:
     html = html_of(looked(rung="reduce_strided", heat="bank_conflicts"))
-    assert heat_of(html, 22) == 1 and heat_of(html, 20) == 0
+    adds = code_line("reduce_strided", ADDS)
+    assert heat_of(html, adds) == 1 and heat_of(html, adds - 2) == 0
     # 33 blocks; in each 6 + 4 * 9 + 3 passes beyond the first: two loads and a store, at strides 1, 2 to 16, and 32
-    assert re.search(r'class="value">1,485<', line_of(html, 22)), line_of(html, 22)
+    assert re.search(r'class="value">1,485<', line_of(html, adds)), line_of(html, adds)
     assert "Correct" in html and "emulated" in html
     assert '<span class="k">extern</span>' in html  # C++ colours stay
 
@@ -62,7 +66,8 @@ def test_before_and_after_is_the_counter_that_the_rung_is_meant_to_change() -> N
 
 def test_the_first_rung_has_nothing_before() -> None:
     html = html_of(looked(rung="reduce_interleaved"))
-    assert "nothing came before" in html and heat_of(html, 21) == 1
+    asks = code_line("reduce_interleaved", "if (tid % (2 * stride) == 0)")
+    assert "nothing came before" in html and heat_of(html, asks) == 1
     assert COUNTERS["divergent_branches"].label in html and says("inside.predication", html)
 
 
@@ -87,12 +92,14 @@ def test_a_race_answers_differently_under_every_order_and_the_page_remembers() -
 FIRST_LADDERS = {ladder.topic: name for name, ladder in reversed(LADDERS.items())}.values()
 
 
-@pytest.mark.parametrize("ladder", [case(name, quick=name in FIRST_LADDERS) for name in LADDERS])
+@pytest.mark.parametrize(
+    "ladder", [case(name, quick=name in FIRST_LADDERS, thorough=turn(name, 0, 3)) for name in LADDERS]
+)
 def test_every_ladder_opens(ladder: str) -> None:
     entry = LADDERS[ladder]
     small = {"matmul": {"n": "64"}, "reduction": {"n": "4096"}}.get(entry.topic, {})
     app = opened("inside", ladder=ladder, rung=rungs.names(entry)[0], **small)
-    assert not app.error and not app.exception
+    assert not messages_of(app) and not app.exception
     assert 'class="source inside"' in html_of(app)
 
 
@@ -126,7 +133,8 @@ def test_the_banks_are_a_figure_with_a_step_for_every_access() -> None:
     steps = figure["layout"]["sliders"][0]["steps"]
     assert len(steps) == len(figure["frames"]) == 25
     shown = figure["frames"][figure["layout"]["sliders"][0]["active"]]["data"]
-    assert "line 22" in shown[2]["text"][0] and "3 bank conflicts" in shown[2]["text"][0]
+    line = f"line {code_line('reduce_strided', ADDS)}"
+    assert line in shown[2]["text"][0] and "3 bank conflicts" in shown[2]["text"][0]
     assert sorted(set(shown[0]["x"])) == list(range(0, 32, 4)) and shown[0]["y"] == list(range(32))
     assert len(set(shown[0]["marker"]["color"])) == 4
 
@@ -159,7 +167,7 @@ def test_the_lanes_are_a_figure_coloured_by_line_as_in_the_source() -> None:
 )
 def test_a_missing_block_launch_or_warp_is_one_message(address: dict[str, str], words: str) -> None:
     app = looked(rung="reduce_strided", **address)
-    assert any(words in entry.value for entry in app.warning)
+    assert any(words in said for said in messages_of(app, "warning"))
 
 
 @pytest.mark.parametrize(
@@ -168,7 +176,7 @@ def test_a_missing_block_launch_or_warp_is_one_message(address: dict[str, str], 
 )
 def test_an_impossible_choice_is_one_message(address: dict[str, str], words: str) -> None:
     app = looked(rung="reduce_strided", **address)
-    assert len(app.error) == 1 and words in app.error[0].value
+    assert len(messages_of(app)) == 1 and words in messages_of(app)[0]
 
 
 def test_a_refused_size_is_reported_and_not_compared() -> None:
@@ -194,7 +202,7 @@ def test_launches_belong_to_no_line() -> None:
 
 
 @pytest.mark.parametrize(("stride", "wavefronts"), [("2", 2), ("32", 32), ("33", 1)])
-def test_the_knob_chooses_the_lectures_slide(stride: str, wavefronts: int) -> None:
+def test_the_parameter_chooses_the_lectures_slide(stride: str, wavefronts: int) -> None:
     app = opened("inside", ladder="cs121-banks", rung="banks_strided", n="1024", parameter=stride, look="banks")
     assert app.selectbox(key="parameter").value == stride and asked(app).get("parameter", "32") == stride
     figure = json.loads(figures_of(app)[0])
@@ -248,7 +256,7 @@ def test_a_rung_of_the_cpu_was_not_emulated() -> None:
 
 def test_a_rung_of_the_cpu_has_no_block() -> None:
     app = opened("inside", ladder="all-trapezoid", rung="trapezoid_scalar", n="1024", look="banks")
-    assert says("inside.no-block", *(entry.value for entry in app.warning))
+    assert says("inside.no-block", *messages_of(app, "warning"))
 
 
 def test_the_gpus_own_counts_stand_beside(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -272,7 +280,7 @@ def test_another_recorded_size_is_one_click_away(monkeypatch: pytest.MonkeyPatch
 def test_another_ladder_comes_with_an_n_that_the_emulator_runs_quickly() -> None:
     app = looked(rung="reduce_strided")
     app.selectbox(key="ladder").select("cs121-tiling").run()
-    assert asked(app)["rung"] == "matmul_uncoalesced" and asked(app)["n"] == "256" and not app.error
+    assert asked(app)["rung"] == "matmul_uncoalesced" and asked(app)["n"] == "256" and not messages_of(app)
 
 
 def test_arrows_step_and_the_counter_follows() -> None:

@@ -10,7 +10,7 @@ from streamlit.testing.v1.element_tree import TextInput
 
 from engine.catalogue import KERNELS
 from tests.sentences import says
-from tests.views.pages import asked, html_of, opened
+from tests.views.pages import asked, html_of, messages_of, opened
 from views.lab.drafts import Draft
 
 OFF = KERNELS["reduce_strided"].text.replace("if (index < blockDim.x)", "if (index < 64)")
@@ -89,7 +89,7 @@ def test_a_source_in_a_link_becomes_a_draft_with_a_fitting_launch() -> None:
 
 
 def test_mistakes_in_a_link_or_an_address_are_reported() -> None:
-    assert "cannot be read" in opened("lab", start="empty", source="!!!").error[0].value
-    assert "too long" in opened("lab", start="empty", source=packed("x" * 300_000)).error[0].value
-    assert "nothing to start from" in opened("lab", start="nowhere").error[0].value
-    assert "no launch such as" in opened("lab", start="saxpy", call="saxpy(1)", n="1").error[0].value
+    assert "cannot be read" in messages_of(opened("lab", start="empty", source="!!!"))[0]
+    assert "too long" in messages_of(opened("lab", start="empty", source=packed("x" * 300_000)))[0]
+    assert "nothing to start from" in messages_of(opened("lab", start="nowhere"))[0]
+    assert "no launch such as" in messages_of(opened("lab", start="saxpy", call="saxpy(1)", n="1"))[0]

@@ -12,12 +12,13 @@ from engine.catalogue import KERNELS, LADDERS, TOPICS, default_choice
 from engine.history import history
 from engine.plan import settle
 from engine.records import Choice
+from engine.records.words import STATUS_WORDS
 from engine.service.warm_up import run_of
 from engine.store import measurements
 from tests.cases import case
 from tests.history.test_history import measured
 from tests.sentences import says, wording
-from tests.views.pages import asked, figures_of, html_of, opened
+from tests.views.pages import asked, figures_of, html_of, messages_of, opened
 from views.ladder.resolve import answer_count
 
 FIRST_LADDERS = {ladder.topic: name for name, ladder in reversed(LADDERS.items())}.values()
@@ -33,7 +34,7 @@ def test_every_ladder_opens_on_its_first_rung(name: str) -> None:
     assert first.title in html and first.file_name in html
     assert html.partition("</table>")[0].count('<td class="rung">') == len(ladder.rungs)
     assert len(figures_of(app)) == (ladder.picture != "motion")
-    assert not app.error
+    assert not messages_of(app)
 
 
 # A page does the same with every kernel: the thorough run opens every third, a release all.
@@ -138,7 +139,7 @@ BAD_INPUT = [
 @pytest.mark.parametrize(("address", "key"), [case(*row, quick=i % 3 == 0) for i, row in enumerate(BAD_INPUT)])
 def test_bad_input_is_one_sentence(address: dict[str, str], key: str | None) -> None:
     app = opened(**{"ladder": "harris", **address})
-    assert key is None or says(key, html_of(app), *(entry.value for entry in app.error))
+    assert key is None or says(key, html_of(app), *messages_of(app))
     app.session_state["n"] = "1024"
     app.run()
     assert not app.exception
@@ -146,9 +147,9 @@ def test_bad_input_is_one_sentence(address: dict[str, str], key: str | None) -> 
 
 def test_an_address_from_before_a_rung_moved_shows_the_rung() -> None:
     app = opened(ladder="harris", rung="reduce_complete_unroll", n="1024")
-    assert not app.exception and not app.error
+    assert not app.exception and not messages_of(app)
     assert (app.session_state["ladder"], app.session_state["rung"]) == ("heidelberg", "reduce_complete_unroll")
-    assert says("ladder.rung-moved", app.info[0].value)
+    assert says("ladder.rung-moved", messages_of(app, "info")[0])
     assert opened(ladder="crovella", rung="reduce_magic").session_state["ladder"] == "crovella"
 
 
@@ -236,3 +237,20 @@ def test_the_hall_sees_the_first_elements_too() -> None:
     assert answer_count(settle(Choice("reduce_atomic", 1024, 128))) == 0
     assert answer_count(settle(Choice("reduce_grid_stride_host", 2**20, 128))) == 0
     assert answer_count(settle(Choice("filter_atomic", 0, 128))) == 0
+
+
+@pytest.mark.parametrize(("ladder", "rung", "live", "recorded", "kept"), [
+    ("heidelberg-exercise", "reduce_unroll_guarded", "hazard", "wrong", "-12073"),
+    ("heidelberg-volta", "lock_spin", "deadlock", "ok", "44.3"),
+])  # fmt: skip
+def test_a_run_here_never_hides_the_recorded_outcome(
+    ladder: str, rung: str, live: str, recorded: str, kept: str
+) -> None:
+    app = opened(ladder=ladder, rung=rung)
+    assert kept in html_of(app)
+    app.button(key="run").click().run()
+    html = html_of(app)
+    lines = re.findall(r'<div class="said line">(.*?)</div>', html)
+    assert len(lines) == 2 and kept in lines[1] and "NVIDIA H200" in lines[1] and "emulator" in lines[0]
+    assert f"{STATUS_WORDS[recorded]}: recorded" in html and STATUS_WORDS[live] in lines[0].lower()
+    assert all(f"{STATUS_WORDS[live]}: emulated" in figure for figure in figures_of(app))

@@ -12,7 +12,7 @@ from engine.plan import settle
 from engine.records import Choice
 from tests.history.test_history import measured
 from tests.sentences import says, wording
-from tests.views.pages import asked, html_of, opened
+from tests.views.pages import asked, html_of, messages_of, opened
 
 
 def test_a_parameter_is_chosen_kept_in_the_address_and_holds_for_every_rung_that_has_it() -> None:
@@ -65,6 +65,6 @@ def test_another_ladder_takes_its_own_parameter() -> None:
 )
 def test_a_parameter_that_cannot_be_is_one_sentence(rung: str, parameter: str, key: str) -> None:
     app = opened(ladder="all-memory", rung=rung, parameter=parameter)
-    assert says(key, html_of(app), *(entry.value for entry in app.error))
+    assert says(key, html_of(app), *messages_of(app))
     app.selectbox(key="parameter").select("none" if rung == "divergence_three" else "2").run()
-    assert not app.exception and wording(key) not in html_of(app) + "".join(entry.value for entry in app.error)
+    assert not app.exception and wording(key) not in html_of(app) + "".join(messages_of(app))

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.sheets import progress
 from engine.sheets.folder import load, names
 from engine.sheets.sheet import Verdict
 from tests.sentences import says
-from tests.views.pages import asked, html_of, opened
+from tests.views.pages import asked, html_of, messages_of, opened
 from tests.views.test_lab_page import packed
+from views.access import visitor
+from views.sheets import menu
 from views.sheets.work import SheetWork, submission_of
 
 SHEET = load("cs121-tiling")
@@ -35,7 +40,7 @@ def shown(app: AppTest) -> str:
 def test_the_first_sheet_stands_there_and_a_wrong_address_is_said() -> None:
     assert asked(opened("sheets"))["sheet"] == names()[0]
     app = opened("sheets", sheet="homework")
-    assert "There is no sheet 'homework'" in app.error[0].value
+    assert "There is no sheet 'homework'" in messages_of(app)[0]
 
 
 def test_a_sheet_from_its_start_to_its_solution() -> None:
@@ -55,6 +60,8 @@ def test_a_sheet_from_its_start_to_its_solution() -> None:
     assert progress.of("Anna", SHEET) == progress.Progress(
         dict.fromkeys(("answer", "findings", "from-the-tiles"), True), len(SHEET.hints), True
     )
+    said = checked(with_text(app, SHEET.start))
+    assert said.count('<li class="bad">') == 2 and "3 of 3 passed, 2 of them earlier" in said
     again = html_of(opened("sheets", sheet=SHEET.name, student="Anna"))
     assert "3 of 3 passed" in again and says("sheets.checked-last", again)
     assert "0 of 3 passed" in html_of(opened("sheets", sheet=SHEET.name, student="Ben"))
@@ -91,6 +98,16 @@ def test_the_progress_of_all_students_is_shown_to_permitted_roles() -> None:
     assert "✓" in said and "from-the-tiles" in said and "ben" not in said
 
 
+def test_a_sheet_that_is_left_out_is_named_to_those_who_see_students(monkeypatch: pytest.MonkeyPatch) -> None:
+    why = "week-3/sheet.toml: `text` is missing <b>."
+    monkeypatch.setattr(menu, "faults", lambda: {"week-3": why})
+    for page in ("sheets", "machine"):
+        assert "week-3/sheet.toml" in html_of(opened(page)) and "missing <b>" not in html_of(opened(page))
+    less = replace(visitor.rights(), sees_students=False)
+    monkeypatch.setattr(visitor, "rights", lambda: less)
+    assert "week-3/sheet.toml" not in html_of(opened("sheets"))
+
+
 def test_a_press_that_is_given_up_ends_at_once_and_keeps_nothing() -> None:
     session = "somebody"
     endless = 'extern "C" __global__ void matmul_tiled(const float *M, const float *N, float *P, int width)\n'
@@ -105,10 +122,35 @@ def test_a_press_that_is_given_up_ends_at_once_and_keeps_nothing() -> None:
 
 def test_a_link_brings_a_source_and_a_damaged_link_is_reported() -> None:
     app = opened("sheets", sheet=SHEET.name, source=packed("// mine\n"))
-    assert app.session_state["drafts"][f"sheet-{SHEET.name}"].text == "// mine\n" and "source" not in asked(app)
+    assert len(drafts_of(app)) == 2 and "// mine\n" in drafts_of(app).values() and "source" not in asked(app)
     app = opened("sheets", sheet=SHEET.name, source="no source")
-    assert "cannot be read" in app.error[0].value
-    assert app.session_state["drafts"][f"sheet-{SHEET.name}"].text == SHEET.start
+    assert "cannot be read" in messages_of(app)[0]
+    assert drafts_of(app) == {OWN: SHEET.start}
+
+
+def test_a_link_leaves_the_readers_own_file_alone_until_told_otherwise() -> None:
+    app = with_text(opened("sheets", sheet=SHEET.name), "// my own\n")
+    for _ in range(2):  # the same link again makes no third draft
+        app.query_params["source"] = packed("// theirs\n")
+        app.session_state["source"] = packed("// theirs\n")
+        app.run()
+        assert (
+            sorted(drafts_of(app).values()) == ["// my own\n", "// theirs\n"] and drafts_of(app)[OWN] == "// my own\n"
+        )
+        assert messages_of(app, "info")
+    app.button(key="back_to_mine").click().run()
+    assert not messages_of(app, "info") and drafts_of(app)[OWN] == "// my own\n"
+    app.session_state["source"] = packed("// theirs\n")
+    app.run()
+    app.button(key="replace_mine").click().run()
+    assert drafts_of(app)[OWN] == "// theirs\n" and not messages_of(app, "info")
+
+
+OWN = f"sheet-{SHEET.name}"
+
+
+def drafts_of(app: AppTest) -> dict[str, str]:
+    return {id: one.text for id, one in app.session_state["drafts"].items()}
 
 
 def test_the_menu_says_how_far_its_reader_is_in_each_sheet() -> None:
@@ -122,6 +164,6 @@ def test_the_menu_says_how_far_its_reader_is_in_each_sheet() -> None:
     assert f"{title} · done ✓" in menu.options and menu.label == f"Lab sheet (1 of {len(names())} done)"
     assert menu.value == SHEET.name and "3 of 3 passed" in html_of(app)
     older = opened("sheets", sheet=f"{title} · 1 of 3", student="Anna")  # a menu not yet redrawn
-    assert not older.error and asked(older)["sheet"] == SHEET.name
+    assert not messages_of(older) and asked(older)["sheet"] == SHEET.name
     menu = opened("sheets", sheet=SHEET.name, student="Ben").selectbox(key="sheet")
     assert not any(" · " in option for option in menu.options)

@@ -19,7 +19,7 @@ from engine.records.counters import IN_PLOTS
 from tests.cases import case
 from tests.history.test_history import measured
 from tests.sentences import says
-from tests.views.pages import asked, figures_of, html_of, opened
+from tests.views.pages import asked, figures_of, html_of, messages_of, opened
 from views.html.table import sweep_html
 from views.sweep.sweep import ways_of
 
@@ -30,7 +30,7 @@ from views.sweep.sweep import ways_of
 )
 def test_every_topic_can_be_swept(topic: str, over: str) -> None:
     app = opened("sweep", topic=topic, sweep=over)
-    assert not app.error and not app.exception
+    assert not messages_of(app) and not app.exception
     html = html_of(app)
     words = {"blocks": "Best ", "sizes": "Best N", "knob": "Best at", "elements": "Best at"}
     assert words[over] in html
@@ -42,7 +42,7 @@ def test_a_gpu_model_can_be_chosen_where_there_are_several() -> None:
         app = opened("sweep", topic="reduction", device="gpu:NVIDIA T4")
         menu = app.selectbox(key="device")
         assert menu.options[-2:] == ["NVIDIA H200", "NVIDIA T4"] and menu.value == "gpu:NVIDIA T4"
-        assert not app.error and not app.exception and asked(app)["device"] == "gpu:NVIDIA T4"
+        assert not messages_of(app) and not app.exception and asked(app)["device"] == "gpu:NVIDIA T4"
     finally:
         devices.set_gpus(None)
 
@@ -64,9 +64,9 @@ def test_a_parameter_is_swept_by_the_kernels_that_have_it() -> None:
     assert (asked(app)["knob"], asked(app)["values"], asked(app)["n"]) == ("STRIDE", "1,2,32", "1024")
     app.selectbox(key="knob").select("WAYS").run()
     assert set(app.session_state["kernels"]) == {"divergence_ways", "divergence_warps"}
-    assert not app.error and not app.exception
+    assert not messages_of(app) and not app.exception
     app.segmented_control(key="sweep").select("blocks").run()
-    assert not app.error and not app.exception and "knob" not in asked(app)
+    assert not messages_of(app) and not app.exception and "knob" not in asked(app)
 
 
 def test_elements_per_thread_are_grids() -> None:
@@ -96,11 +96,11 @@ def test_the_claim_about_elements_per_thread_is_judged_by_the_times() -> None:
 def test_the_topic_changes_what_can_be_swept() -> None:
     app = opened("sweep", topic="memory", sweep="knob")
     app.segmented_control(key="topic").select("matrix_sums").run()
-    assert not app.error and not app.exception and app.session_state["sweep"] == "blocks"
+    assert not messages_of(app) and not app.exception and app.session_state["sweep"] == "blocks"
     app = opened("sweep", topic="matrix_sums", sweep="knob")
-    assert says("sweep.nothing-to-sweep", app.error[0].value)
-    assert says("sweep.no-such-parameter", opened("sweep", topic="memory", sweep="knob",
-                                                                   knob="SPEED").error[0].value)  # fmt: skip
+    assert says("sweep.nothing-to-sweep", messages_of(app)[0])
+    app = opened("sweep", topic="memory", sweep="knob", knob="SPEED")
+    assert says("sweep.no-such-parameter", messages_of(app)[0])
 
 
 def test_the_heat_table_holds_the_measured_values() -> None:
@@ -148,13 +148,13 @@ def test_the_lectures_table_stands_below() -> None:
 
 def test_unknown_names_in_the_address_are_reported() -> None:
     app = opened("sweep", kernels="reduce_magic,reduce_strided", blocks="100,64")
-    said = " ".join(entry.value for entry in app.error)
+    said = " ".join(messages_of(app))
     assert "'reduce_magic'" in said and "'100'" in said
 
 
 def test_bad_n_is_one_sentence() -> None:
     app = opened("sweep", topic="reduction", n="lots")
-    assert says("sweep.n-not-whole", " ".join(entry.value for entry in app.error))
+    assert says("sweep.n-not-whole", " ".join(messages_of(app)))
     assert says("sweep.n-at-least-1", html_of(opened("sweep", topic="reduction", n="0")))
 
 
@@ -169,7 +169,7 @@ def test_the_file_holds_every_cell() -> None:
 def test_another_topic_takes_its_own_variants() -> None:
     app = opened("sweep", kernels="reduce_strided")
     app.segmented_control(key="topic").select("matmul").run()
-    assert not app.exception and not app.error
+    assert not app.exception and not messages_of(app)
     assert set(app.session_state["kernels"]) <= {kernel.name for kernel in TOPICS["matmul"].kernels}
     assert all(name in KERNELS for name in app.session_state["kernels"])
 
@@ -179,7 +179,7 @@ def test_a_run_on_the_emulator_shows_counters() -> None:
     assert app.session_state["value"] == "bandwidth_gb_s"
     app.button(key="run").click().run()
     assert app.session_state["value"] in IN_PLOTS and html_of(app).count('class="heat') == 2
-    assert not app.error and not app.exception
+    assert not messages_of(app) and not app.exception
 
 
 def test_the_darkest_cell_holds_the_largest_number_and_the_legend_says_so() -> None:

@@ -3,7 +3,6 @@ for."""
 
 from __future__ import annotations
 
-import asyncio
 from urllib.parse import quote, unquote, urlsplit
 
 import streamlit as st
@@ -57,7 +56,7 @@ async def _answer(asked: HTTPConnection, receive: Receive, asks: Policy) -> Resp
         return None
     token = policy.token_in_cookies(asks, asked.cookies)
     if path in SERVICE:
-        return await asyncio.to_thread(_service, asked, asks, ROLES[token.role] if token else None)
+        return await _service(asked, asks, ROLES[token.role] if token else None)
     if asks.asks == "nothing":
         return None if is_local(asked) else _refused(ONLY_HERE, 403)
     if asks.asks == "account":  # Streamlit's pages ask for the sign-in, see `views.access.visitor`
@@ -72,7 +71,7 @@ async def _answer(asked: HTTPConnection, receive: Receive, asks: Policy) -> Resp
     return sign_in.page(401)
 
 
-def _service(asked: HTTPConnection, asks: Policy, role: Role | None) -> Response | None:
+async def _service(asked: HTTPConnection, asks: Policy, role: Role | None) -> Response | None:
     """Refuse the service's figures, except to programs on this computer, to roles with the right, or with such a role's
     key."""
     if is_local(asked) or (role is not None and role.sees_service):
@@ -80,9 +79,10 @@ def _service(asked: HTTPConnection, asks: Policy, role: Role | None) -> Response
     kind, _, key = asked.headers.get("authorization", "").partition(" ")
     if kind.lower() != "bearer":
         return _refused("For this computer, or with a key: Authorization: Bearer KEY.", 401)
-    name, wait_s = sign_in.check_key(asks, key, sign_in.address_of(asked))
+    name = sign_in.check_key(asks, key, sign_in.address_of(asked))
     if name is None:
-        return _refused(sign_in.refusal(wait_s), 429 if wait_s else 401)
+        status, told = await sign_in.refusal(sign_in.address_of(asked))
+        return _refused(told, status)
     return None if ROLES[name].sees_service else _refused("This is not for students.", 403)
 
 

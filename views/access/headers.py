@@ -44,7 +44,7 @@ _ALWAYS = (
     ),  # a link to another site must not pass the address on, as it may contain names
     (POLICY, NO_PAGE.encode()),  # of a page, which brings its own
 )
-_ENCRYPTED = ((b"strict-transport-security", b"max-age=31536000; includeSubDomains"),)
+_ENCRYPTED = ((b"strict-transport-security", b"max-age=31536000"),)
 
 
 class Headers:

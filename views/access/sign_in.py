@@ -1,17 +1,17 @@
-"""Sign in with a class key, sign out, and limit the wrong keys per network address."""
+"""Sign in with a class key, sign out, and answer wrong keys slowly."""
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import json
 import logging
 import threading
 import time
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Callable
 from datetime import UTC, datetime
 from html import escape
-from math import ceil
 from pathlib import Path
 from urllib.parse import parse_qs
 
@@ -22,32 +22,33 @@ from views.access import policy
 from views.access.headers import plain_page_policy
 from views.access.policy import Policy, Token
 
-MOST_GUESSES, WITHIN_S = 100, 3600.0  # ASVS 2.2.1: a hundred failed attempts an hour
+EVERY_S, LONGEST_WAIT_S = 1.0, 10.0  # between the answers to wrong keys of one network; of one such answer
 _ADDRESSES = 10_000
 
 
-class Guesses:
-    """Failed attempts by network address. `clock`: seconds."""
+class WrongKeys:
+    """The answers to wrong keys of each network leave one after the other. `clock`: seconds.
+
+    A right key waits for none of them: who types wrong keys holds up nobody.
+    """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._failed: OrderedDict[str, deque[float]] = OrderedDict()
+        self._free: OrderedDict[str, float] = OrderedDict()
         self._lock = threading.Lock()
 
-    def wait_s(self, address: str) -> int:
-        """Return the whole seconds until this address may try again; 0 if it may now."""
+    def wait_s(self, address: str) -> float | None:
+        """Return the seconds until a wrong key of this address is answered; None if too many wait already."""
         with self._lock:
-            failed = self._failed.get(_network(address), ())
-            return max(0, ceil(failed[0] + WITHIN_S - self._clock())) if len(failed) == MOST_GUESSES else 0
-
-    def failed(self, address: str) -> None:
-        """Count a wrong key of this address."""
-        with self._lock:
-            network = _network(address)
-            self._failed.setdefault(network, deque(maxlen=MOST_GUESSES)).append(self._clock())
-            self._failed.move_to_end(network)
-            if len(self._failed) > _ADDRESSES:
-                self._failed.popitem(last=False)
+            network, now = _network(address), self._clock()
+            free = max(now, self._free.get(network, now)) + EVERY_S
+            if free - now > LONGEST_WAIT_S:
+                return None
+            self._free[network] = free
+            self._free.move_to_end(network)
+            if len(self._free) > _ADDRESSES:
+                self._free.popitem(last=False)
+            return free - now
 
 
 def _network(address: str) -> str:
@@ -63,7 +64,8 @@ LOG = logging.getLogger("kernel_ladder.access")
 LONGEST = 4096  # bytes of a form
 
 _PAGE = (Path(__file__).parent / "sign_in.html").read_text(encoding="utf-8")
-_guesses = Guesses()
+_wrong_keys = WrongKeys()
+_pause = asyncio.sleep
 
 
 def page(status: int, told: str = "") -> Response:
@@ -81,9 +83,9 @@ async def receive_form(request: Request, asks: Policy) -> Response:
         if len(body) > LONGEST:
             return page(413, "This is no class key.")
     given = parse_qs(body.decode("utf-8", "replace")).get("key", [""])[0]
-    role, wait_s = check_key(asks, given, address_of(request))
+    role = check_key(asks, given, address_of(request))
     if role is None:
-        return page(429 if wait_s else 401, refusal(wait_s))
+        return page(*await refusal(address_of(request)))
     answer = RedirectResponse(_same_address(request), 303, {"cache-control": "no-store"})
     token = asks.signer.issue(role, policy.browser_in_cookies(asks, request.cookies))
     policy.give_cookie(answer, token, request.url.scheme == "https")
@@ -98,21 +100,20 @@ def sign_out(asks: Policy, token: Token, encrypted: bool) -> Response:
     return answer
 
 
-def check_key(asks: Policy, key: str, address: str) -> tuple[str | None, int]:
-    """Return the role of a key, or None, and the seconds that this address must wait before the next attempt."""
-    wait_s = _guesses.wait_s(address)
-    role = None if wait_s else policy.role_of_key(asks.keys, key)
-    if role is None and not wait_s:
-        _guesses.failed(address)
-    _log(role, address, "waits" if wait_s else "ok" if role else "wrong key")
-    return role, wait_s
+def check_key(asks: Policy, key: str, address: str) -> str | None:
+    """Return the role of a key, or None."""
+    role = policy.role_of_key(asks.keys, key)
+    _log(role, address, "ok" if role else "wrong key")
+    return role
 
 
-def refusal(wait_s: int) -> str:
-    """Return the sentence that refuses a key."""
-    if not wait_s:
-        return "This is not the class key."
-    return f"Too many wrong keys came from your network: try again in {-(-wait_s // 60)} min."
+async def refusal(address: str) -> tuple[int, str]:
+    """Wait as long as a wrong key of this address has to; return the status and the sentence that refuse it."""
+    wait_s = _wrong_keys.wait_s(address)
+    if wait_s is None:
+        return 429, "This is not the class key. Too many wrong keys come from your network: wait a few seconds."
+    await _pause(wait_s)
+    return 401, "This is not the class key."
 
 
 def address_of(asked: HTTPConnection) -> str:

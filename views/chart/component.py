@@ -1,4 +1,4 @@
-"""Mounts charts: figures as Plotly reads them, drawn in the browser by an official part of Plotly.js."""
+"""Mounts charts: Plotly figures, drawn in the browser by an official part of Plotly.js."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Chart:
         self._drawn: list[str] = []
 
     def draw(self, figure: Mapping[str, Any], *, alt: str, height: Height = "stretch") -> None:
-        """Draw a figure instead of the one before; a figure that has not changed is left alone."""
+        """Draw a figure in place of the one before; an unchanged figure stays as it is."""
         text = json.dumps(figure, allow_nan=False, ensure_ascii=False)
         if self._drawn[-1:] == [text]:
             return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -14,7 +13,7 @@ import streamlit as st
 from views.server.components import joined, library
 
 _HERE = Path(__file__).parent
-# Each module after those that it imports; the last one is the component.
+# Each module comes after its imports; the last one is the component.
 _MODULES = ("drafts", "language", "marks", "sharing", "editor")
 # The marks have an element of their own further down, where a result is known, so a result leaves the editor above
 # untouched.
@@ -28,14 +27,16 @@ _HEIGHT = "max(420px, calc(100vh - 190px))"
 
 @dataclass(frozen=True)
 class EditorDraft:
-    """The server's copy of a draft. `at`: when the text was typed, in ms since 1970; `tries`: the number of
-    attempts."""
+    """The server's copy of a draft. `at`, `reset`: how often the browser has stored the text, and the server has
+    replaced it; `tries`: the number of attempts; `runs`: whether there is a GPU to run it on."""
 
     draft: str
     text: str
     at: int
+    reset: int
     file: str
     tries: int
+    runs: bool = False
 
 
 def show(
@@ -55,11 +56,6 @@ def show(
         on_told_change=lambda: told(_value(kept.draft, "told")),
         on_asked_change=lambda: asked(_value(kept.draft, "asked")),
     )
-
-
-def now() -> int:
-    """Return the time as the browser numbers its texts and presses: ms since 1970."""
-    return round(time.time() * 1000)
 
 
 def mark(found: Mapping[str, Any], key: str) -> None:

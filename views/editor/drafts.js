@@ -16,7 +16,7 @@ export function keep(id, parts) {
 export function forgetOldest(most = MOST) {
   try {
     const all = Object.keys(localStorage).filter((name) => name.startsWith(PREFIX));
-    const age = (name) => stored(name.slice(PREFIX.length))?.at ?? 0;
-    all.sort((a, b) => age(b) - age(a)).slice(most).forEach((name) => localStorage.removeItem(name));
+    const when = (name) => { const kept = stored(name.slice(PREFIX.length)); return kept?.when ?? kept?.at ?? 0; };
+    all.sort((a, b) => when(b) - when(a)).slice(most).forEach((name) => localStorage.removeItem(name));
   } catch { /* the browser keeps nothing */ }
 }

@@ -3,7 +3,7 @@
 import { forgetOldest, keep, stored } from './drafts.js';
 import { cuda } from './language.js';
 import { gutters } from './marks.js';
-import { copy, download, linkOf, read } from './sharing.js';
+import { copy, download, linkOf, read, tooLong } from './sharing.js';
 
 const KEEP_MS = 300, TELL_MS = 4000, MOST_TRIES = 10, SHORT = 4;
 const LEAVE = 'Escape, then Tab leaves the editor.';
@@ -26,7 +26,10 @@ class Editor {
     this.root = this.parts.editor;
     this.clocks = new AbortController();
     const kept = stored(this.draft);
-    this.own = kept?.at > data.at ? kept : null; // newer than the server's copy
+    this.own = kept && newer(kept, data) ? kept : null;
+    // Counters and no times: the clocks of browser and server differ.
+    this.at = Math.max(kept?.at ?? 0, data.at);
+    this.reset = Math.max(kept?.reset ?? 0, data.reset);
     this.text = this.own?.text ?? data.text;
     this.file = this.own?.file ?? data.file;
     this.tries = data.tries;
@@ -39,10 +42,14 @@ class Editor {
   }
 
   settle(data, tell, ask) {
-    Object.assign(this, { tellServer: tell, ask });
+    Object.assign(this, { tellServer: tell, ask, heard: data.heard });
     this.root.style.setProperty('--height', data.height);
+    this.parts.run.hidden = !data.runs;
     // The server's text is newer if the draft was begun anew there.
-    if (this.view && data.at > (this.at ?? this.own?.at ?? 0) && data.text !== this.text) this.replace(data.text, data.file);
+    if (this.view && newer(data, this)) {
+      Object.assign(this, { at: data.at, reset: data.reset });
+      if (data.text !== this.text) this.replace(data.text, data.file);
+    }
     this.parts.file.textContent = this.file;
     // Send a press again that was lost with a connection.
     if (this.root.dataset.state === 'busy' && data.heard < this.asked.number && !this.again) {
@@ -56,7 +63,7 @@ class Editor {
     this.marks = gutters(cm);
     const command = (does) => () => { does(); return true; };
     const keys = [
-      { key: 'Mod-Enter', run: command(() => this.request('check')), shift: command(() => this.request('run')) },
+      { key: 'Mod-Enter', run: command(() => this.request('check')), shift: command(() => this.request(this.parts.run.hidden ? 'check' : 'run')) },
       ...cm.closeBracketsKeymap, ...cm.defaultKeymap, ...cm.historyKeymap, ...cm.searchKeymap, ...cm.lintKeymap, cm.indentWithTab,
     ];
     this.parts.text.replaceChildren();
@@ -88,14 +95,26 @@ class Editor {
       this.text = update.state.doc.toString();
       this.changed = true;
       if (this.since) this.since = this.since.compose(update.changes);
-      this.later('keep', KEEP_MS, () => this.keep());
+      this.outdate(true);
+      this.later('keep', KEEP_MS, () => { this.keep(); this.outdate(); });
       this.later('tell', TELL_MS, () => this.tell());
     }
-    if (update.docChanged || update.selectionSet) this.say(this.marks.saidAt(this.view, this.counter));
+    if (update.docChanged || update.selectionSet) this.say(this.tooLong() || this.marks.saidAt(this.view, this.counter), Boolean(this.tooLong()));
+  }
+
+  // Whether the results beside the editor are of another text than this one; `surely`: it has just been changed.
+  outdate(surely = false) {
+    const told = window.kernelLadder.marks;
+    document.documentElement.toggleAttribute('data-outdated', told?.draft === this.draft && (surely || crc32(this.text) !== told.digest));
+  }
+
+  tooLong() {
+    if (this.measured !== this.text) Object.assign(this, { measured: this.text, long: tooLong(this.file, this.text) });
+    return this.long;
   }
 
   keep() {
-    const kept = keep(this.draft, { text: this.text, file: this.file, at: this.at = Date.now() });
+    const kept = keep(this.draft, { text: this.text, file: this.file, at: this.at += 1, reset: this.reset, when: Date.now() });
     if (!kept) this.say('This browser keeps nothing: download the file before you leave.', true);
   }
 
@@ -103,8 +122,9 @@ class Editor {
   tell() {
     clearTimeout(this.timers?.tell);
     this.changed = false;
+    if (this.tooLong()) return;
     const { tries } = stored(this.draft) ?? {};
-    this.tellServer('told', { draft: this.draft, text: this.text, file: this.file, at: this.at ?? this.own?.at ?? 0, tries: tries ?? [] });
+    this.tellServer('told', { draft: this.draft, text: this.text, file: this.file, at: this.at, reset: this.reset, tries: tries ?? [] });
   }
 
   request(action) {
@@ -113,11 +133,12 @@ class Editor {
     clearTimeout(this.timers?.tell);
     this.changed = false;
     this.again = false;
+    if (this.tooLong()) { this.say(this.tooLong(), true); return; }
     this.checked = this.view.state.doc;
     this.since = this.cm.ChangeSet.empty(this.checked.length);
     this.root.dataset.state = 'busy';
     this.say(action === 'check' ? 'Checking …' : 'Running …');
-    this.asked = { action, number: Date.now(), draft: this.draft, text: this.text, file: this.file, at: this.at };
+    this.asked = { action, number: Math.max(this.heard, this.asked.number) + 1, draft: this.draft, text: this.text, file: this.file, at: this.at, reset: this.reset };
     this.ask('asked', this.asked);
   }
 
@@ -127,6 +148,7 @@ class Editor {
     if (!told || !this.view || told.draft !== this.draft) return;
     const { doc } = this.view.state, same = crc32(this.text) === told.digest;
     this.counter = told.counter;
+    this.outdate();
     if (same) { this.checked = doc; this.since = this.cm.ChangeSet.empty(doc.length); }
     if (same || (told.number === this.asked.number && this.since)) this.marks.show(this.view, told, this.checked, this.since);
     for (const row of told.tries) this.keepTry(row, told.number === this.asked.number ? this.checked.toString() : same ? this.text : null);
@@ -210,16 +232,22 @@ class Editor {
     on(document, 'keydown', (event) => {
       if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey) || event.defaultPrevented) return;
       event.preventDefault();
-      this.request(event.shiftKey ? 'run' : 'check');
+      this.request(event.shiftKey && !this.parts.run.hidden ? 'run' : 'check');
     });
   }
 
   end() {
     if (this.changed) this.keep();
     for (const timer of Object.values(this.timers ?? {})) clearTimeout(timer);
+    document.documentElement.removeAttribute('data-outdated');
     this.clocks.abort();
     this.view?.destroy();
   }
+}
+
+// Whether one copy of a draft is newer than another: the server replaced its text later, or the browser stored it later.
+function newer(one, other) {
+  return ((one.reset ?? 0) - (other.reset ?? 0) || one.at - other.at) > 0;
 }
 
 // The position at which the code begins, below a long comment at the top.

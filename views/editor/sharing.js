@@ -11,6 +11,12 @@ export function download(name, text) {
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
+// A sentence about a text that is too long for the server; '' for any other.
+export function tooLong(name, text) {
+  const size = text.length > LARGEST / 4 ? new Blob([text]).size : 0;
+  return size > LARGEST ? `${name} has ${Math.ceil(size / 1024)} kB: a source has at most ${LARGEST / 1024} kB.` : '';
+}
+
 // A file's text, and the name of its encoding if it is not plain UTF-8.
 export async function read(file) {
   if (file.size > LARGEST) throw new Error(`${file.name} has ${Math.ceil(file.size / 1024)} kB: a source has at most ${LARGEST / 1024} kB.`);

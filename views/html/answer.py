@@ -9,24 +9,25 @@ from zoneinfo import ZoneInfo
 
 from engine.catalogue import KERNELS, Kernel
 from engine.records import Check, Measurement
+from engine.records.words import place_text
 
 SHOWN, SHOWN_IN_HALL = 16, 8
-WHOLE = 1e9  # a whole float below it, such as a count, is shown with all its digits
-DIGITS = 6.5  # that fit a cell; longer numbers take cells twice as wide, half as many of them
+WHOLE = 1e9  # smaller whole floats, such as counts, are shown with all digits
+DIGITS = 6.5  # characters of a cell; longer numbers take double cells, half as many of them
 
 
 def blank_html(kernel: Kernel, count: int, shown: int) -> str:
-    """Return the strip before there is an answer of `count` elements, as high as the one that will stand there."""
+    """Return the empty strip for an answer of `count` elements, as high as the later full one."""
     bar = 0.0 if _counts(kernel.name) else None
-    cells = "".join(_cell(place, "·", None, False, bar) for place in range(min(shown, count)))
+    cells = "".join(_cell(str(place), "·", None, False, bar) for place in range(min(shown, count)))
     return _strip(f"The answer: {count:,} numbers, not run yet.", cells)
 
 
 def strip_html(measurement: Measurement | None, shown: int = SHOWN) -> str:
     """Return the strip of elements; "" without a run, or if the answer is a single number.
 
-    A histogram has bars. An element that misses by more than its bound is marked; if all of them lie behind the first
-    ones, the strip begins there.
+    A histogram has bars. An element outside its bound is marked; if there are such elements, but none among the first
+    ones, the strip begins at one of them.
     """
     checked = measurement.check if measurement else None
     if measurement is None or checked is None or not checked.answer:
@@ -38,22 +39,31 @@ def strip_html(measurement: Measurement | None, shown: int = SHOWN) -> str:
     bars = [_share(value, values) for value in values] if _counts(measurement.kernel) else None
     cells = "".join(
         _cell(
-            place,
+            _place(begin + number, checked),
             _number(value),
-            checked.first[place] if checked.first else None,
-            place in off,
-            None if bars is None else bars[place - begin],
+            checked.first[begin - checked.begin + number] if checked.first else None,
+            begin + number in off,
+            None if bars is None else bars[number],
         )
-        for place, value in enumerate(values, begin)
+        for number, value in enumerate(values)
     )
     return _strip(_caption(measurement, checked, len(values)), cells, wide)
 
 
+def _place(place: int, checked: Check) -> str:
+    """Return the label of an element: its index, or the row and the column in a wrong matrix."""
+    if not checked.columns or checked.at is None:
+        return str(place)
+    return "{},{}".format(*divmod(place, checked.columns))
+
+
 def _first(checked: Check, shown: int) -> tuple[int, Sequence[float | None]]:
-    """Return (place of the first, the shown elements), with an element that misses, if one does."""
-    answer, off = checked.answer, checked.off
-    begin = max(0, min(min(off), len(answer) - shown)) if off and min(off) >= shown else 0
-    return begin, answer[begin : begin + shown]
+    """Return (index of the first, the shown elements), with an element that is wrong, if one is."""
+    answer, skipped = checked.answer or (), 0
+    first_off = min(checked.off) - checked.begin if checked.off else 0
+    if first_off >= shown:
+        skipped = max(0, min(first_off, len(answer) - shown))
+    return checked.begin + skipped, answer[skipped : skipped + shown]
 
 
 def array_html(name: str, dtype: str, count: int, first: Sequence[float | int | None]) -> str:
@@ -61,7 +71,7 @@ def array_html(name: str, dtype: str, count: int, first: Sequence[float | int | 
     wide = _wide(first[:SHOWN])
     shown = SHOWN // 2 if wide else SHOWN
     words = f"{name}: {count:,} x {dtype}" + (f", the first {min(shown, len(first))}" if count > shown else "")
-    cells = "".join(_cell(at, _number(value), None, False, None) for at, value in enumerate(first[:shown]))
+    cells = "".join(_cell(str(at), _number(value), None, False, None) for at, value in enumerate(first[:shown]))
     return _strip(words, cells, wide)
 
 
@@ -82,13 +92,15 @@ def _caption(m: Measurement, checked: Check, shown: int) -> str:
     if m.kernel in KERNELS and KERNELS[m.kernel].packed:
         what += f", packed by {m.choice.n:,} threads"
     first = f", the first {shown}" if count > shown else ""
+    if checked.begin:
+        first = f", {shown} from {place_text(checked, checked.begin)} on"
     if checked.first is None:
         return f"The answer: {what}{first}. Another order is as right."
     return f"The answer: {what}{first}; below each, the reference."
 
 
 def _counts(kernel: str) -> bool:
-    """Whether element i of the answer counts the value i."""
+    """Whether element i of the answer is the number of elements with value i."""
     own = KERNELS[kernel].parameter if kernel in KERNELS else None
     return own is not None and own.name == "BINS"
 
@@ -98,7 +110,7 @@ def _share(value: float | None, values: Sequence[float | None]) -> float:
     return max(0.0, value / largest) if value is not None and largest > 0 else 0.0
 
 
-def _cell(place: int, value: str, expected: float | None, off: bool, bar: float | None) -> str:
+def _cell(place: str, value: str, expected: float | None, off: bool, bar: float | None) -> str:
     drawn = "" if bar is None else f'<i style="--share:{bar:.3f}"></i>'
     wanted = "&nbsp;" if expected is None else _number(expected)
     return f'<span class="{"off" if off else ""}"><u>{place}</u>{drawn}<b>{value}</b><s>{wanted}</s></span>'

@@ -10,7 +10,7 @@ from engine.history.tables import ASSEMBLED
 from engine.lectures.changes import Change, line_values, shares
 from engine.records import Caveat, Check, Finding, Measurement
 from engine.records.counters import COUNTERS, FINDINGS
-from engine.records.words import STATUS_WORDS, text_of
+from engine.records.words import STATUS_WORDS, text_of, wrong_text
 from views.html.parts import code_in
 from views.html.source import coloured_lines, header_length
 from views.html.table import table
@@ -22,11 +22,12 @@ _PREDICATED = (
 _ASSEMBLED = f"Shared memory is counted {ASSEMBLED}, which joins neighbouring loads and stores into wider ones."
 _KINDS = {"shared-race": "race", "global-race": "race", "warp-race": "race in a warp",
           "divergent-barrier": "divergent barrier", "uninitialised-shared": "not initialised",
+          "uninitialised-heap": "not initialised", "use-after-free": "used after free", "bad-free": "wrong free",
           "unawaited-copy": "copy not waited for",
           "out-of-bounds": "out of bounds", "misaligned": "misaligned", "step-limit": "endless"}  # fmt: skip
 _HEADS = {"fall": "What this rung is meant to change", "rise": "What this rung brings with it",
           "stay": "What this rung leaves as it was"}  # fmt: skip
-_IN_PLACE = 1  # findings shown at a line; the others unfold
+_IN_PLACE = 1  # findings shown below a line; a click shows the others
 
 
 def lines_html(
@@ -75,7 +76,7 @@ def lines_html(
 
 
 def how_counted(counter: str) -> str:
-    """Return which code the counter counts, in a sentence; "" if that makes no difference."""
+    """Return a sentence that names the counted code; "" if that makes no difference."""
     row = COUNTERS[counter]
     return _PREDICATED if row.in_ptx else _ASSEMBLED if row.assembled else ""
 
@@ -86,7 +87,7 @@ def _caveats(counter: str, caveats: Sequence[Caveat]) -> list[str]:
 
 
 def _indent(line: str) -> int:
-    """Return the indentation of a wrapped line's rest, in characters."""
+    """Return the indentation of the continuation of a wrapped line, in characters."""
     return len(line) - len(line.lstrip()) + 4
 
 
@@ -128,11 +129,12 @@ def answer(run: Measurement, schedule: str, seen: Mapping[str, Measurement], hin
         return f'<div class="insideanswer bad"><b>{escape(word)}</b> {code_in(said)}</div>'
     exact = found.error_bound == 0
     right = run.status != "wrong"
-    sign = ("=" if exact else "≈") if right else "instead of"
-    told = f"{_number(found.result)} {sign} {_number(found.expected)}"
+    told = f"{_number(found.result)} {'=' if exact else '≈'} {_number(found.expected)}"
     if right and found.count:  # one element of an array says little: the note says how all were checked
         note = str(found.note or "").partition(". ")[0].removeprefix("Checked: ")
         told = code_in(note.rstrip(".")) or told
+    if not right:
+        told = escape(wrong_text(found))
     head = f"<b>{'✓ Correct' if right else '✗ Wrong'}</b> {told}"
     lucky = ", but only by luck: see the marked lines" if run.status == "hazard" else ""
     told = ""
@@ -167,7 +169,7 @@ def _number(value: float | int | None) -> str:
 def before_after(change: Change, labels: tuple[str, str], titles: tuple[str, str], meant: str | None, why: str) -> str:
     """Return two big numbers with bars, the previous rung's and this rung's, and the change in a sentence.
 
-    `meant`: "fall", "rise" or "stay" for the counter that the rung is meant to change; None for another one.
+    `meant`: "fall", "rise" or "stay" for a counter that the rung is meant to change; None for another one.
     """
     most = max(change.before or 0, change.after or 0)
     rows = []
@@ -193,7 +195,7 @@ def before_after(change: Change, labels: tuple[str, str], titles: tuple[str, str
 
 
 def _code(language: str, name: str) -> str:
-    """Return which code an instruction count belongs to: the GPU runs other instructions than the PTX."""
+    """Return the code that an instruction count belongs to: the GPU runs other instructions than the PTX."""
     return f"<small>{language}</small> " if COUNTERS[name].in_ptx else ""
 
 

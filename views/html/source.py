@@ -1,4 +1,4 @@
-"""A kernel's source as HTML: C++ colours, real line numbers, what changed since the rung before and what it was."""
+"""A kernel's source as HTML: C++ colours, real line numbers, the changed lines and the lines that they replace."""
 
 from __future__ import annotations
 
@@ -21,21 +21,20 @@ from engine.records.words import many
 
 @dataclass(frozen=True)
 class Difference:
-    """`changed`: the file's lines that are new or changed (1-based). `gone`: what stood there before, by the line above
-    which it stood."""
+    """`changed`: the new or changed lines of the file, from 1. `gone`: the deleted lines, by the line above them."""
 
     changed: frozenset[int] = frozenset()
     gone: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def removed(self) -> int:
-        """How many lines are no longer there."""
+        """Return the number of deleted lines."""
         return sum(map(len, self.gone.values()))
 
 
 @lru_cache(maxsize=512)
 def difference(text: str, name: str, before: str, before_name: str) -> Difference:
-    """What is new in `text`, the source of the kernel `name`, since `before`.
+    """Return the change from `before` to `text`, the source of the kernel `name`.
 
     Header comments, the kernels' names and white space do not count.
     """
@@ -55,7 +54,7 @@ def difference(text: str, name: str, before: str, before_name: str) -> Differenc
 
 
 def header_length(lines: Collection[str]) -> int:
-    """How many lines the header comment takes, blank lines after it included."""
+    """Return the number of lines of the header comment, with blank lines after it."""
     count = 0
     for line in lines:
         if not line.startswith("//") and line.strip():
@@ -71,16 +70,17 @@ def _plain(line: str, name: str) -> str:
 _CUDA_NAMES = {"threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize"}
 _CUDA_KEYWORDS = {"__global__", "__shared__", "__device__", "__restrict__", "__launch_bounds__", "__forceinline__"}
 _STYLED = set(re.findall(r"\.source \.(\w+)", Path(__file__).with_name("style.css").read_text()))
-# An element for every other word as well would be more than half of what a browser gets, and takes a third of its time
+# An element for each of the other words would double the HTML, and take a third of the browser's time
 # for a step to a long source.
 _COLOURED = {token for token, name in STANDARD_TYPES.items() if name in _STYLED}
 
 
 class CudaLexer(CppLexer):
-    """C++ with CUDA's own words."""
+    """C++ with the words of CUDA."""
 
     def get_tokens_unprocessed(self, text, stack=("root",)):
-        """The tokens of C++, CUDA's words among them renamed; what the style sheet has no colour for is text."""
+        """Yield the tokens of C++, with CUDA's words renamed; a token without a colour in the style sheet is plain
+        text."""
         for index, token, value in super().get_tokens_unprocessed(text, stack):
             if value in _CUDA_KEYWORDS:
                 token = Keyword
@@ -93,17 +93,19 @@ class CudaLexer(CppLexer):
 
 @lru_cache(maxsize=256)
 def coloured_lines(text: str) -> list[str]:
-    """The lines of a source as HTML, in C++ colours."""
+    """Return the lines of a source as HTML, in C++ colours."""
     lexer = CudaLexer(stripnl=False, ensurenl=False)
     html = highlight(text, lexer, HtmlFormatter(nowrap=True))
     lines = html.splitlines()
-    if len(lines) != len(text.splitlines()):  # a token over several lines: colours are not worth a wrong number
+    if len(lines) != len(
+        text.splitlines()
+    ):  # A token spans several lines: right line numbers matter more than colours.
         return [escape(line) for line in text.splitlines()]
     return _closed(lines)
 
 
 def _closed(lines: list[str]) -> list[str]:
-    """Pygments closes its spans at line ends only outside of multi-line comments."""
+    """Return the tokens, with multi-line comments cut at line ends, where Pygments leaves its spans open."""
     closed, open_tag = [], ""
     for line in lines:
         line = open_tag + line
@@ -122,8 +124,8 @@ def _closed(lines: list[str]) -> list[str]:
 
 CONTEXT = 3  # lines shown on a slide before and after a change
 SMALLEST_FOLD = 3  # lines
-SLIDE_ROWS = 18  # lines that a slide holds in the smallest type that the back row can read
-MOST_OLD = 8  # old lines shown at once; more unfold
+SLIDE_ROWS = 18  # lines that fit a slide in the smallest type that the back row can read
+MOST_OLD = 8  # old lines shown at once; a click shows more
 
 
 @lru_cache(maxsize=256)
@@ -131,9 +133,9 @@ def source_html(text: str, name: str, before: str | None = None, before_name: st
                 slide: bool = False, what_before: str = "the rung before") -> str:  # fmt: skip
     """Return the kernel's lines below its header comment as one HTML block.
 
-    `before`, `before_name`: the source and kernel of the rung before; lines that are new or changed since are marked,
-    and the old lines are shown. `slide`: of a long source, lines far from every change are folded. `what_before`: what
-    `before` is called.
+    `before`, `before_name`: the source and kernel of the previous rung; new and changed lines are marked, and the old
+    lines are shown. `slide`: in a long source, lines far from every change are folded. `what_before`: the name of
+    `before` for a reader.
     """
     lines = text.splitlines()
     start = header_length(lines)
@@ -146,7 +148,7 @@ def source_html(text: str, name: str, before: str | None = None, before_name: st
     folded: list[str] = []
     hidden: list[int] = []
     coloured = coloured_lines(text)
-    for number in range(start + 1, len(lines) + 2):  # old lines at the end stood above the line behind the last
+    for number in range(start + 1, len(lines) + 2):  # the old lines at the end come below the last line
         end = number > len(lines)
         seen = number in shown or end
         if seen and hidden:
@@ -171,13 +173,14 @@ def source_html(text: str, name: str, before: str | None = None, before_name: st
 
 
 def source_rows(text: str, since: Difference) -> int:
-    """Return how many lines stand below the header comment, the old ones included."""
+    """Return the number of lines below the header comment, with the old ones."""
     lines = text.splitlines()
     return sum(map(bool, map(str.strip, lines[header_length(lines) :]))) + min(since.removed, MOST_OLD)
 
 
 def _near_changes(lines: Sequence[str], start: int, since: Difference) -> set[int]:
-    """The lines to show: those within CONTEXT of a change, the head of the kernel, and gaps too small for a fold."""
+    """Return the lines to show: those within CONTEXT of a change, the head of the kernel, and gaps too small for a
+    fold."""
     heads = {n + i for n, line in enumerate(lines[start:], start + 1) if "__global__" in line for i in (0, 1)}
     near = {n + i for n in since.changed for i in range(-CONTEXT, CONTEXT + 1)}
     near |= {n + i for n in since.gone for i in range(-CONTEXT, CONTEXT)}
@@ -194,7 +197,7 @@ def _legend(since: Difference, what_before: str) -> str:
 
 
 def _gone(lines: Sequence[str], folded: bool, what_before: str) -> str:
-    """Lines that are no longer there."""
+    """Return deleted lines as HTML."""
     rows = [
         f'<div class="line gone"><span class="number">−</span><span class="code">{escape(line)}</span></div>'
         for line in lines

@@ -22,7 +22,7 @@ _SIGNS = {"ok": "✓", None: ""}
 
 
 class Cell(str):
-    """A whole `<td>` or `<th>`."""
+    """A complete `<td>` or `<th>`."""
 
 
 def cell(html: str, kind: str = "", *, title: str = "", span: int = 1, style: str = "", tag: str = "td") -> Cell:
@@ -120,7 +120,12 @@ def _status(row: Mapping[str, Any]) -> str:
     if row["status"] is None:
         return '<span class="dim">not run</span>'
     words = f"{_SIGNS.get(row['status'], '✗')} {STATUS_WORDS[row['status']]}"
-    return f"{escape(words)}<small>{escape(row['checked'] or '')}</small>"
+    recorded = (
+        f"<small>{escape(text_of('status', row['recorded_status']))}: recorded</small>"
+        if row.get("recorded_status")
+        else ""
+    )
+    return f"{escape(words)}<small>{escape(row['checked'] or '')}</small>{recorded}"
 
 
 def _number(row: Mapping[str, Any], key: str) -> Cell:

@@ -12,7 +12,7 @@ from engine.plan import plan
 from engine.records import Launch, NotRunnable
 from views.chart.component import chart
 from views.inside.work import InsideChoice
-from views.shared import menus
+from views.shared import menus, messages
 
 ALL = "all"
 ENDED_EARLY = '<p class="endedearly">The run ended early, as is said at the left. These are the steps up to there.</p>'
@@ -51,7 +51,7 @@ def show_block(trace: Trace, what: str) -> None:
     text = str(st.session_state.get("warp") or ALL)
     warp = int(text) if text.isdecimal() else None if what == "lanes" else 0
     if warp is not None and warp >= trace.warps:
-        st.warning(f"There is no warp {warp}: the block has warps 0 to {trace.warps - 1}.", icon=":material/block:")
+        messages.warning(f"There is no warp {warp}: the block has warps 0 to {trace.warps - 1}.")
         return
     if trace.ended:
         st.html(ENDED_EARLY)
@@ -65,7 +65,7 @@ def show_banks(trace: Trace, warp: int) -> None:
     """Return the picture of lanes x banks over time."""
     found = moments(trace, warp)
     if not found:
-        st.info(f"Warp {warp} of this block touches no memory.")
+        messages.info(f"Warp {warp} of this block touches no memory.")
         return
     words = ("1st pass", "2nd", "3rd", "4th", "5–8th", "later")
     names = "".join(f'<span><i style="background:{wave_colour(at)}"></i>{word}</span>'

@@ -10,7 +10,7 @@ from pathlib import Path
 import streamlit as st
 
 from engine.backends.emulator.state.schedule import parse_schedule, schedule_line
-from engine.catalogue import KERNELS, TOPICS, Ladder, Topic
+from engine.catalogue import KERNELS, TOPICS, Ladder, Topic, fault_before
 from engine.figures.lanes import colours_of, line_colours
 from engine.history import profiles
 from engine.lectures import changes
@@ -23,7 +23,7 @@ from views.inside.work import InsideChoice, InsideWork, work_on
 from views.ladder.panels.motion import titled
 from views.picture import component
 from views.server.navigation import toolbar
-from views.shared import address, keyboard, menus, rungs, work
+from views.shared import address, keyboard, menus, messages, rungs, work
 from views.shared.menus import AUTO, LOCKSTEP
 from views.shared.slots import Slot
 
@@ -112,12 +112,12 @@ def main() -> None:
     try:
         show(ladder, position, asked_for(ladder, position, chosen))
     except NotRunnable as refused:
-        st.error(str(refused), icon=":material/block:")
+        messages.error(str(refused))
     address.publish(topic.name, written)
 
 
 def asked_for(ladder: Ladder, position: int, chosen: dict[str, str]) -> InsideChoice:
-    """Return what has to run. NotRunnable for text in place of a number."""
+    """Return the work that the page needs. NotRunnable for text in place of a number."""
     wanted = position > 0 and (st.session_state["look"] == "change" or component.beside())
     return InsideChoice(
         choice=choice_of(ladder, position, chosen, position),
@@ -143,7 +143,7 @@ def show(ladder: Ladder, position: int, asked: InsideChoice) -> None:
             if asked.look != "change":
                 which_block(asked)
         picture = st.container(key="picture")
-    # The old picture stays until the new one is drawn, once: each picture is built up from nothing.
+    # The old picture stays until the new one is complete, and the new one is drawn once.
     drawn: list[object] = []
     compared: list[Element] = []
 
@@ -164,7 +164,7 @@ def show(ladder: Ladder, position: int, asked: InsideChoice) -> None:
                     else:
                         show_block(inside.trace, asked.look)
             elif there is None and inside.reason:
-                picture.warning(inside.reason, icon=":material/block:")
+                messages.warning(inside.reason, picture)
 
     work.follow(WORK, draw)
     draw()
@@ -184,7 +184,7 @@ def draw_lines(ladder: Ladder, position: int, inside: InsideWork, source: Slot, 
     colours = colours_of(inside.picture.lines) if inside.picture else line_colours(inside.trace) if lanes else None
     source.html(lines.lines_html(kernel.text, kernel.file_name, counter, run, colours))
     order = schedule_line(parse_schedule(asked.choice.schedule))
-    if run is None:  # in the answer's place, so nothing moves when it arrives
+    if run is None:  # at the place of the answer, so nothing moves when it arrives
         waiting = "Stopped" if inside.stopped else "Running …"
         verdict.html(f'<div class="insideanswer">{waiting} · {escape(order)}</div>')
     else:
@@ -231,7 +231,7 @@ def show_change(ladder: Ladder, position: int, inside: InsideWork, counter: str)
         told = changes.meant(ladder, position)
         meant = told[1] if told and told[0] == counter else None
         st.html(lines.before_after(change, (before.label, rung.label), (KERNELS[before.kernel].title, kernel.title),
-                                  meant, kernel.header.get("Fixes", "")))  # fmt: skip
+                                  meant, fault_before(ladder, position)))  # fmt: skip
     show_hardware(inside)
 
 

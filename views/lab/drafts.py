@@ -25,19 +25,22 @@ from engine.records import NotRunnable
 from engine.store import drafts as store
 from views.access import visitor
 from views.lab.attempts import Attempt, attempts_of
-from views.shared import address, rungs
+from views.shared import address, messages, rungs
+from views.shared.notices import shown_instead
 
 
 @dataclass(frozen=True)
 class Draft:
-    """A draft. `start`: "rung", "sheet", or a template's name; `at`: when the text was typed, in ms since 1970, 0 for
-    the unchanged start; `setup`: the launch of a pasted kernel, None for a rung's draft."""
+    """A draft. `start`: "rung", "sheet", or a template's name; `at`: how often the browser has stored its text, 0 for
+    the unchanged start; `reset`: how often the server has replaced the text, which outdates the texts before; `setup`:
+    the launch of a pasted kernel, None for a rung's draft."""
 
     id: str
     start: str
     text: str
     file: str
     at: int = 0
+    reset: int = 0
     setup: Setup | None = None
     attempts: tuple[Attempt, ...] = ()
 
@@ -51,7 +54,7 @@ def store_draft(draft: Draft) -> str | None:
     if owner is None:
         return None
     setup = draft.setup
-    kept = {"start": draft.start, "text": draft.text, "file": draft.file, "at": draft.at,
+    kept = {"start": draft.start, "text": draft.text, "file": draft.file, "at": draft.at, "reset": draft.reset,
             "call": setup.call if setup else "", "right": str(setup.right or "") if setup else ""}  # fmt: skip
     try:
         store.save(owner, draft.id, json.dumps(kept), most=MOST_KEPT)
@@ -69,7 +72,8 @@ def stored_draft(begun: Draft) -> Draft:
         if kept["start"] != begun.start or len(kept["text"]) > SOURCE_BYTES:
             return begun
         setup = setup_of(kept["call"], kept["right"]) if kept["call"] else begun.setup
-        return replace(begun, text=str(kept["text"]), file=str(kept["file"]), at=int(kept["at"]), setup=setup)
+        return replace(begun, text=str(kept["text"]), file=str(kept["file"]), at=int(kept["at"]),
+                       reset=int(kept.get("reset", 0)), setup=setup)  # fmt: skip
     except (ValueError, KeyError, TypeError, NotRunnable):
         return begun  # stored by another version of this program
 
@@ -87,18 +91,20 @@ _UNKEPT = "draft unkept"
 
 def start() -> str:
     """Return the start in the menu or the address; an address with a rung starts from that rung."""
-    chosen = st.session_state.get("start")
+    chosen, said = st.session_state.get("start"), ""
     if chosen not in (RUNG, *TEMPLATES):
         if chosen:
-            st.error(f"There is nothing to start from that is called {chosen!r}. Shown instead: {DEFAULT}.")
+            said = f"There is nothing to start from that is called {chosen!r}. Shown instead: {DEFAULT}."
         st.session_state["start"] = chosen = RUNG if address.given("ladder") else DEFAULT
+    shown_instead("start", chosen, said)
     return str(chosen)
 
 
 def opened(ladder: Ladder | None, position: int) -> Draft:
     """Return the page's draft: the address's, or the last one with this start, or a new one. A source in the address
     that cannot be read is reported, and the draft is unchanged."""
-    name = DEFAULT if ladder is None and start() == RUNG else start()
+    name = str(st.session_state["start"])
+    name = DEFAULT if ladder is None and name == RUNG else name
     key = f"{ladder.name} {rungs.names(ladder)[position]}" if ladder else name
     known: dict[str, str] = st.session_state.setdefault(_OF_STARTS, {})
     shared = st.session_state.pop("source", None)
@@ -138,7 +144,7 @@ def save(draft: Draft) -> None:
 def warn_unkept() -> None:
     """Show why the server has not stored the latest text, if it has not."""
     if unkept := st.session_state.get(_UNKEPT):
-        st.warning(unkept, icon=":material/save:")
+        messages.warning(unkept)
 
 
 def draft_of(id: str) -> Draft | None:
@@ -146,16 +152,22 @@ def draft_of(id: str) -> Draft | None:
     return _drafts().get(id)
 
 
-def take_draft(message: Mapping[str, Any]) -> None:
-    """Take over a draft from the browser. For callbacks."""
+def take_draft(message: Mapping[str, Any]) -> bool:
+    """Take over a draft from the browser; return whether the server has the browser's text now. For callbacks."""
     draft = draft_of(str(message.get("draft")))
-    text = message.get("text")
-    if draft is None or not isinstance(text, str) or len(text) > SOURCE_BYTES:
-        return
+    text, reset = message.get("text"), int(message.get("reset") or 0)
+    if draft is None or not isinstance(text, str) or len(text.encode()) > SOURCE_BYTES or reset < draft.reset:
+        return False
     file = re.sub(r"[^\w.-]", "_", str(message.get("file") or draft.file))[:80]
-    now = replace(draft, text=text, file=file, at=int(message.get("at") or 0),
+    now = replace(draft, text=text, file=file, at=int(message.get("at") or 0), reset=reset,
                   attempts=draft.attempts or attempts_of(message.get("tries")))  # fmt: skip
     (keep if (now.text, now.file) == (draft.text, draft.file) else save)(now)
+    return True
+
+
+def replaced(draft: Draft, text: str) -> Draft:
+    """Return the draft with a text of the server, which takes the place of whatever the browser has."""
+    return replace(draft, text=text, at=draft.at + 1, reset=draft.reset + 1)
 
 
 def _drafts() -> dict[str, Draft]:
@@ -181,7 +193,7 @@ def shown_refusals() -> Iterator[None]:
     try:
         yield
     except NotRunnable as refused:
-        st.error(str(refused), icon=":material/block:")
+        messages.error(str(refused))
 
 
 def unpack(source: str) -> str:
@@ -204,5 +216,5 @@ def _new_id() -> str:
 
 
 def _valid(id: object) -> str:
-    """Return the draft's number in the address, if it is valid."""
-    return str(id) if re.fullmatch(r"[\w-]{1,40}", str(id)) else _new_id()
+    """Return the draft's number in the address, if it is valid: Streamlit's keys have no double underscore."""
+    return str(id) if re.fullmatch(r"(?!_|.*__|.*_$)[\w-]{1,40}", str(id)) else _new_id()

@@ -8,15 +8,17 @@ from dataclasses import replace
 import streamlit as st
 
 from engine.lab.arguments import ARRAY
+from engine.lab.filling import FILLS
 from engine.lab.references import REFERENCES
 from engine.lab.setups import Right, Setup, fit_setup, propose_setup
 from engine.lab.signatures import Declared, bare, kernels_in
 from engine.lab.top_level import parts
 from engine.records import NotRunnable
 from views.lab.drafts import Draft
+from views.shared import messages
+from views.shared.messages import code, label
 
 TYPES = ("float32", "float64", "float16", "int32", "uint32", "int64", "int16", "uint8", "int8", "bool")
-FILLS = ("zeros", "ones", "range", "random")
 NOTHING = "nothing: show the first elements"
 COMPUTED = "A number, or computed from n and block: (n + block - 1) / block"
 
@@ -27,11 +29,14 @@ def ask(draft: Draft) -> Setup | None:
     try:
         setup = fit_setup(setup, draft.text) if setup else propose_setup(draft.text)
     except NotRunnable as refused:
-        st.warning(str(refused), icon=":material/info:")
+        messages.warning(str(refused))
         return None
     with st.expander(
-        f"Launch  `{setup.call}`" + (f"  and expect  `{setup.right}`" if setup.right else ""), key="launchform"
+        f"Launch  {code(setup.call)}" + (f"  and expect  {code(str(setup.right))}" if setup.right else ""),
+        key="launchform",
     ):
+        if setup.assumed:
+            st.caption(label(setup.assumed))
         setup = _kernel(draft, setup)
         declared = kernels_in(draft.text)[bare(setup.kernel)]
         # Another kernel, or one with other parameters, gets another form.
@@ -76,7 +81,7 @@ def _arguments(form: str, setup: Setup, declared: Declared) -> Setup:
         if found and ("*" in written or "[" in written):
             made.append(_array(f"{form} {name}", name, found))
         else:
-            made.append(_words(name, f"{form} {name}", words, COMPUTED))
+            made.append(_words(label(name), f"{form} {name}", words, COMPUTED))
     return replace(setup, arguments=tuple(made))
 
 
@@ -85,11 +90,11 @@ def _array(key: str, name: str, found: re.Match[str]) -> str:
     fill = found[3] or FILLS[0]
     kinds, fills = _with(TYPES, found[1]), _with(FILLS, fill)
     with columns[0]:
-        kind = st.selectbox(f"{name}: type", kinds, kinds.index(found[1]), key=f"{key} type")
+        kind = st.selectbox(f"{label(name)}: type", kinds, kinds.index(found[1]), key=f"{key} type")
     with columns[1]:
-        size = _words(f"{name}: size", f"{key} size", found[2], f"{COMPUTED}; of a matrix: n, n")
+        size = _words(f"{label(name)}: size", f"{key} size", found[2], f"{COMPUTED}; of a matrix: n, n")
     with columns[2]:
-        filled = st.selectbox(f"{name}: filled with", fills, fills.index(fill), key=f"{key} fill",
+        filled = st.selectbox(f"{label(name)}: filled with", fills, fills.index(fill), key=f"{key} fill",
                               accept_new_options=True, help="Choose, or type a number")  # fmt: skip
     return f"{kind}[{size}]={filled}"
 
@@ -115,8 +120,8 @@ def _right(form: str, setup: Setup, declared: Declared) -> Right | None:
     return Right(str(out), str(name), _parts(said))
 
 
-def _words(label: str, key: str, value: str, help: str) -> str:
-    return str(st.text_input(label, value, key=key, help=help) or value).strip()
+def _words(title: str, key: str, value: str, help: str) -> str:
+    return str(st.text_input(title, value, key=key, help=help) or value).strip()
 
 
 def _parts(words: str) -> tuple[str, ...]:

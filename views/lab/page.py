@@ -16,12 +16,13 @@ from engine.lectures import changes
 from engine.plan import settle
 from engine.records import Choice, NotRunnable, Settled
 from engine.records.counters import COUNTERS, ON_LINES
+from engine.service import service
 from views.editor import component
 from views.lab import drafts, form, outcome, slides, work
 from views.lab.drafts import RUNG, Draft
 from views.lab.work import Press
 from views.server.navigation import toolbar
-from views.shared import address, keyboard, menus, rungs
+from views.shared import address, keyboard, menus, messages, rungs
 from views.shared.menus import AUTO, LOCKSTEP
 
 HTML = Path(__file__).parents[1] / "html"
@@ -54,7 +55,9 @@ def main() -> None:
         buttons(draft)
     left, right = st.columns([1.2, 1], gap="medium")
     with left:
-        kept = component.EditorDraft(draft.id, draft.text, draft.at, draft.file, len(draft.attempts))
+        kept = component.EditorDraft(
+            draft.id, draft.text, draft.at, draft.reset, draft.file, len(draft.attempts), bool(service.gpus())
+        )
         component.show(kept, last_press(draft.id), drafts.take_draft, take_request)
         drafts.warn_unkept()
     with right:
@@ -122,7 +125,7 @@ def settings(draft: Draft, ladder: Ladder | None, position: int) -> Press | None
         drafts.keep(replace(draft, setup=setup))
         return own_asked(draft, setup)
     except NotRunnable as refused:
-        st.error(str(refused), icon=":material/block:")
+        messages.error(str(refused))
         return None
 
 
@@ -159,7 +162,8 @@ def counter_of(ladder: Ladder | None, position: int) -> str:
 
 def take_request(message: Mapping[str, Any]) -> None:
     """Handle a press of Check or Run. For callbacks."""
-    drafts.take_draft(message)
+    if not drafts.take_draft(message):  # the editor says why
+        return
     if message.get("action") in ("check", "run") and message.get("number") != last_press(str(message.get("draft"))):
         request(str(message["draft"]), str(message["action"]), int(message.get("number") or 0))
 
@@ -172,7 +176,7 @@ def last_press(draft: str) -> int:
 
 def request(draft: str, action: str, number: int = 0) -> None:
     """Check or run the draft in the next run of the script. For callbacks."""
-    st.session_state[REQUEST] = {"draft": draft, "action": action, "number": number or component.now()}
+    st.session_state[REQUEST] = {"draft": draft, "action": action, "number": number or last_press(draft) + 1}
 
 
 def publish(topic: str, draft: Draft, ladder: Ladder | None, own: Mapping[str, str]) -> None:

@@ -32,8 +32,10 @@ def verdict(checked: Checked, order: str) -> str:
     if run.check is None and run.counters is not None:
         found = run.reason or "No reference to check against: here are the first elements of the arrays."
         mood = "warn" if run.findings else ""
-        return f'<div class="insideanswer {mood}"><b>Ran</b> {code_in(found)} · {escape(order)}, emulated</div>'
-    return lines.answer(run, order, {})
+        told = f'<div class="insideanswer {mood}"><b>Ran</b> {code_in(found)} · {escape(order)}, emulated</div>'
+    else:
+        told = lines.answer(run, order, {})
+    return told + (f'<div class="insideanswer warn">{code_in(checked.remark)}</div>' if checked.remark else "")
 
 
 def elements(checked: Checked) -> str:

@@ -40,17 +40,17 @@ def follow_button() -> None:
 
 
 def run_rung(page: Page) -> None:
-    """Run the rung on the page, anew."""
+    """Run the rung on the page, and measure it anew."""
     work.start(WORK, [page.run], [page.kernel.title], fresh=True)
 
 
 def run_ladder(page: Page) -> None:
-    """Run every rung with these choices, from the bottom to the top."""
+    """Run every rung with these choices, from the first to the last."""
     work.start(WORK, page.runs, [f"{rung.label} {KERNELS[rung.kernel].title}" for rung in page.ladder.rungs])
 
 
 def run_buttons(page: Page) -> None:
-    """Show Run and Run the ladder: the same on the page and on the slide."""
+    """Show Run and Run the ladder, which page and slide share."""
     st.button("Run", key="run", type="primary", icon=":material/play_arrow:", on_click=run_rung, args=(page,),
               help="Check this rung's answer, then measure it (R)")  # fmt: skip
     st.button("Run the ladder", key="run_ladder", icon=":material/stairs:", on_click=run_ladder, args=(page,),

@@ -20,19 +20,19 @@ from views.shared.rungs import MOST_LABELS
 from views.shared.slots import RawHtml, Slot
 
 Container = st.delta_generator.DeltaGenerator
-WIDTHS = (1.12, 1)  # the text and the source, the numbers and the plot
+WIDTHS = (1.12, 1)  # text and source; numbers and plot
 SMALLEST_PLOT, LARGEST_PLOT = 228, 640  # pixels of height
 SMALLEST_SCENE, LARGEST_PICTURE, ROOMY = 320, 520, 360
-ROW = 52  # pixels of a rung's bar and its distance from the next, at most
+ROW = 52  # pixels: the largest distance between the bars of two rungs
 SMALLEST, LARGEST = 12, 15  # pixels of type
-# Pixels of the window above and below the plot; what the counters, and second lines of rungs and of plots, add.
+# Pixels of the window above and below the plot; pixels for the counters, and for second lines of rungs and of plots.
 AROUND, COUNTERS, RUNGS, PLOTS = 371, 67, 33, 49
-ONE_LINE, SHORT_LABELS = 8, 80  # plots, and letters of the rungs, that stand on one line
-BUTTON, MENU = 2, 4  # so many plots are as wide as a button, and as the menu of the counters
+ONE_LINE, SHORT_LABELS = 8, 80  # plots that fit on one line, and letters of the rungs' labels
+BUTTON, MENU = 2, 4  # the menu of the counters takes the width of so many buttons of plots
 
 
 def show(page: Page, top: Container) -> None:
-    """Draw the page, wait for what runs, and draw what comes in. `top`: where the page begins."""
+    """Draw the page, wait for its runs, and draw their results. `top`: the place where the page begins."""
     with top:
         buttons(page)
     left, right = st.columns(WIDTHS, gap="medium")
@@ -58,7 +58,7 @@ def show(page: Page, top: Container) -> None:
 
 
 def prepare() -> None:
-    """Make what the first page would wait for: the recordings are read, the sources of the first ladder coloured."""
+    """Read the recordings and colour the sources of the first ladder, so the first page need not wait for that."""
     ladder = next(iter(LADDERS.values()))
     times, runs = (tuple(of(ladder, rung) for rung in ladder.rungs) for of in (timed_of, run_of))
     page = resolved(Page(ladder, 0, times, runs, False, TIMES), "")
@@ -68,7 +68,7 @@ def prepare() -> None:
 
 
 def buttons(page: Page) -> None:
-    """Run, run the ladder, present."""
+    """Draw the buttons Run, Run the ladder, and Present."""
     with toolbar():
         run_buttons(page)
         st.button("Present", key="present_on", icon=":material/slideshow:", on_click=toggle_presenting, args=(True,),
@@ -80,8 +80,8 @@ def buttons(page: Page) -> None:
 
 
 def look_of(page: Page) -> Look:
-    """Return the size of the plot beside the code: as high as the window leaves it, no higher than its bars need. Bars
-    that it cannot hold with readable words scroll in its place."""
+    """Return the size of the plot beside the code: it fills the window, but is no higher than its bars need. If the
+    bars need more height with readable words, the plot scrolls."""
     high = keyboard.window()[1]
     rungs = page.ladder.rungs
     letters = sum(len(rung.label) for rung in rungs) if len(rungs) <= MOST_LABELS else 0
@@ -99,7 +99,7 @@ def look_of(page: Page) -> Look:
 
 
 def section_chosen(page: Page) -> Section | None:
-    """The menu of the sections below the table, and the one that is chosen, with its widgets."""
+    """Draw the menu of the sections below the table, and the chosen section with its widgets."""
     sections = page.sections
     if not sections:
         return None

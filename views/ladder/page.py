@@ -1,4 +1,4 @@
-"""The ladder page: step through a lecture, see what changed, run it, see the numbers beside the lecture's."""
+"""The ladder page: step through a lecture, see the changed lines, run the rung, compare with the lecture's numbers."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from engine.service import service
 from views.ladder import actions, desk, slide
 from views.ladder.resolve import page_of
 from views.ladder.view import WORK, Page
-from views.shared import address, keyboard, menus, presentation, rungs, work
+from views.shared import address, keyboard, menus, messages, presentation, rungs, work
 from views.shared.menus import AUTO, LOCKSTEP
 
 
 def settings(topic: Topic, rung: Rung) -> None:
-    """The row of menus."""
+    """Draw the row of menus."""
     kernel = KERNELS[rung.kernel]
-    # No kernel with a parameter can combine its blocks in several ways: one menu stands in the place of the other.
+    # A kernel with a parameter never has several ways to combine its blocks, so one place serves both menus.
     parameters = (
         menus.has_parameters(topic) and len(kernel.combines) == 1 and st.session_state.get("combine") in (None, AUTO)
     )
-    # A row, whose menus the style sheet gives their widths: as columns, each would be one more message of every click.
+    # One row, with widths from the style sheet: columns would add a message each to every click.
     with st.container(horizontal=True, vertical_alignment="bottom", key="settings"):
         menus.size(topic)
         menus.block_size(topic)
@@ -44,8 +44,7 @@ def settings(topic: Topic, rung: Rung) -> None:
 
 
 def lectures_choices(topic: Topic, chosen: Mapping[str, str]) -> str:
-    """What stands in the place of the menus while the lecture chooses: a hall steps at once, and seven menus are a
-    quarter of what a step costs."""
+    """Return a line instead of the menus while a page follows a lecture: seven menus are a quarter of a step's cost."""
     size, block = (label.partition(" (")[0] for label in (topic.size_label, topic.block_label))
     words = [f"{size} = {chosen['n']}", f"{block.lower()} {chosen['block']}", chosen["dtype"], chosen["cache"]]
     words += [chosen[name] for name in ("combine", "grid", "parameter") if chosen[name] not in ("", AUTO)]
@@ -56,26 +55,26 @@ def lectures_choices(topic: Topic, chosen: Mapping[str, str]) -> str:
 
 
 def in_order(kernel: Kernel) -> bool:
-    """Whether the order of execution can be chosen, in the place of a grid that follows from N: on the emulator."""
+    """Whether the page offers the order of execution instead of the grid size: on the emulator, if N fixes the grid."""
     device, grid = st.session_state.get("device"), st.session_state.get("grid")
     emulated = device == "emulator" or (device in (None, AUTO) and not menus.has_gpu())
     return emulated and not strides(kernel) and grid in (None, "", AUTO)
 
 
 def main() -> None:
-    """The page; in its turn, if it has just been opened to follow the lecture."""
+    """Draw the page; if it was just opened to follow a lecture, under the lock of followers."""
     with presentation.turn(waiting=work.busy(WORK)):
         show()
 
 
 def show() -> None:
-    """Read the choice, show the rung, run what was asked for, show the numbers."""
+    """Read the choice, show the rung, run the requested choices, show the numbers."""
     ladder = rungs.chosen()
     topic = TOPICS[ladder.topic]
     own = rungs.own_choices(ladder)
     address.recall_for(topic.name, own)
     presenting = st.session_state.get("present") == "1"
-    top = st.container()  # for what the Tab key should reach before the menus
+    top = st.container()  # for elements that the Tab key should reach before the menus
     if presenting:
         position = rungs.names(ladder).index(st.session_state["rung"])
     else:
@@ -101,27 +100,27 @@ def show() -> None:
         plot = str(st.session_state.get("show") or "")
         page = page_of(ladder.name, position, tuple(chosen.items()), order, presenting, plot, service.gpus())
     except NotRunnable as refused:
-        st.error(str(refused), icon=":material/block:")
+        messages.error(str(refused))
         keyboard.on_key({})
         return
     keys(page)
     if presenting:
         tell_followers(page)
         slide.show(page)
-        tell_followers(page)  # now with what came of a run
+        tell_followers(page)  # again, with the results of the runs
     else:
         desk.show(page, top)
 
 
 def tell_followers(page: Page) -> None:
-    """Let browsers that follow the lecture go where it is, if this is the lecture."""
+    """Publish the page's place for the browsers that follow, if it presents the lecture."""
     if work.is_presenting() and not presentation.is_followed():
         known = history.latest(page.run)
         presentation.show(st.query_params.to_dict(), str(known.environment.get("utc") or "") if known else "")
 
 
 def keys(page: Page) -> None:
-    """What the keyboard does here."""
+    """Assign the page's keys."""
     keyboard.on_key(
         {
             **rungs.stepping(page.ladder),

@@ -1,4 +1,5 @@
-"""Resolve a page: from the address and the menus to the runs, the plots, the sections and the shape of the answer."""
+"""Resolve a page: from the address and the menus to the choices, the runs, the plots, the sections and the answer's
+size."""
 
 from __future__ import annotations
 
@@ -65,8 +66,8 @@ def page_of(
 ) -> Page:
     """Return the page with this rung of a ladder, one for all browsers. NotRunnable.
 
-    `chosen`: what the menus say; `order`: of execution; `plot`: the one that was asked for, "" for none; `found`: the
-    GPUs of this computer.
+    `chosen`: the values of the menus; `order`: of execution; `plot`: the requested one, or ""; `found`: the GPUs of
+    this computer.
     """
     shown, words = LADDERS[ladder], dict(chosen)
     times = tuple(choice_of(rung, words, shown.rungs[position]) for rung in shown.rungs)
@@ -75,9 +76,9 @@ def page_of(
 
 
 def resolved(page: Page, asked: str) -> Page:
-    """Add the plots and sections that the rung offers, the plot that is shown, and the length of the answer.
+    """Add the plots and sections of the rung, the shown plot, and the length of the answer.
 
-    The plot: the one that was `asked` for, else that of the rung, else that of the ladder, else the times.
+    The shown plot is the `asked` one, else the rung's, else the ladder's, else the times.
     """
     plots = {plot.name: plot for plot in PLOTS if plot.offered(page)}
     name = next(name for name in (asked, page.rung.picture, page.ladder.picture, TIMES.name) if name in plots)
@@ -86,7 +87,7 @@ def resolved(page: Page, asked: str) -> Page:
 
 
 def answer_count(choice: Settled) -> int:
-    """Return how many elements the answer of a choice has; 0 if it is a single number or cannot be run."""
+    """Return the number of elements of a choice's answer; 0 if it is a single number or cannot run."""
     try:
         made = plan(choice)
     except NotRunnable:
@@ -95,8 +96,8 @@ def answer_count(choice: Settled) -> int:
 
 
 def choice_of(rung: Rung, chosen: Mapping[str, str], on_page: Rung) -> Settled:
-    """Return what the menus say, for one rung. Combining and grid size were chosen for the rung on the page only, its
-    parameter for every rung that has the same."""
+    """Return the values of the menus for one rung. Combining and grid size hold for the rung on the page only, its
+    parameter for every rung with the same parameter."""
     combine, blocks, this = chosen["combine"], chosen["grid"], rung is on_page
     asked = Choice(
         kernel=rung.kernel,
@@ -113,8 +114,8 @@ def choice_of(rung: Rung, chosen: Mapping[str, str], on_page: Rung) -> Settled:
 
 
 def run_of(choice: Settled, ladder: Ladder, device: str, order: str) -> Settled:
-    """Return what Run runs for a choice: on the emulator in the order that was chosen and, unless the emulator was
-    asked for by name, at an N that it can count in a lecture's patience."""
+    """Return the choice that Run starts: on the emulator in the chosen order, and at a smaller N if the emulator would
+    keep a lecture waiting, unless the emulator was chosen by name."""
     if choice.device != "emulator":
         return choice
     schedule = menus.schedule_of(order)

@@ -33,10 +33,10 @@ MANY = 12  # bars
 
 
 class Results:
-    """Their places, one below the other; `show` draws what is known by now."""
+    """The containers of the results, from top to bottom; `show` draws the known results."""
 
     def __init__(self, page: Page, look: Look, height: int | Literal["stretch"]) -> None:
-        """`look`, `height`: of the plot. Its menu stands above it, but on a slide in the bar."""
+        """`look`, `height`: of the plot. Its menu is above it; on a slide it is in the bar."""
         self._page = page
         self._numbers = Slot("numbers")
         if not page.presenting:
@@ -44,7 +44,7 @@ class Results:
         self._drawing, self._words, self._answer = Drawing(page, look, height), Slot("plotwords"), Slot("answer")
 
     def show(self, facts: Facts) -> None:
-        """Draw each of them that has changed."""
+        """Draw each container whose contents have changed."""
         page, plot = self._page, self._page.plot
         numbers, strip = _numbers(page, facts), _strip(page, facts)
         words = plot.words(page, facts) if plot.words is not None else ""
@@ -55,7 +55,8 @@ class Results:
 
 
 def _numbers(page: Page, facts: Facts) -> str:
-    """The big numbers of the rung with their units, the lecture's below; what came of its run; then the counters."""
+    """Return the big numbers of the rung with units, the lecture's below them, the outcome of the run, and the
+    counters."""
     row, fact = facts.rows[page.position], facts.known[page.position]
     live, failed = fact.live, fact.failed
     ran = answer.when_ran(str(live.environment.get("utc") or ""), st.context.timezone) if live else ""
@@ -64,42 +65,43 @@ def _numbers(page: Page, facts: Facts) -> str:
     if failed is None:
         before = facts.known[page.position - 1].timed if page.position else None
         broken = unkept(page.rung, before, fact.timed, page.topic.metric) if page.position else ""
-        said = " · ".join(filter(None, (_sentence(page, fact, ran), escape(broken))))
+        said = [" · ".join(filter(None, (_sentence(page, fact, ran), escape(broken))))]
         more = []
     else:
         lesson = " That is the lesson of this rung." if page.kernel.expect != "ok" and failed.status in _LESSONS else ""
         why = code_in(failed.reason or "The run ended without an answer.") + _remark(page, failed, ".") + lesson
-        time_of = _time_of(page, fact.timed) if fact.timed is not None else ""
-        # A long text may be cut off at its end.
-        said = f"<b>{escape(STATUS_WORDS[failed.status])}</b> " + " · ".join(filter(None, (time_of, why, ran)))
+        # CSS may cut the end of a long text.
+        said = [f"<b>{escape(STATUS_WORDS[failed.status])}</b> {_on(failed)}: " + " · ".join(filter(None, (why, ran)))]
         more = [("The whole log", failed.log)] if failed.log else []
     if live is not None and live.printed:
         more.append((f"What the kernel printed: {len(live.printed)} lines", "\n".join(live.printed)))
     if row["caveats"]:
         more.append(("What a GPU counts otherwise", row["caveats"]))
+    if fact.beside is not None:
+        said.append(_recorded(page, fact.beside))
     counted = _counters(row) if shows_counters(page) else ""
-    return _tiles(page, row) + _outcome("" if failed is None else "bad", said, more) + counted
+    return _tiles(page, row) + _outcome("" if fact.beside is failed is None else "bad", said, more) + counted
 
 
 def has_strip(page: Page) -> bool:
-    """Return whether the first elements of the answer stand below the plot: on a slide many bars need their place."""
+    """Whether the first elements of the answer fit below the plot; on a slide, many bars need their room."""
     return page.answer_count > 0 and not (page.presenting and bars_of(page) > MANY)
 
 
 def bars_of(page: Page) -> int:
-    """Return how many bars stand below each other: below the speedup of a rung may be the lecture's."""
+    """Return the number of bars, with the lecture's bars below ours in the plot of speedups."""
     rungs = page.ladder.rungs
     paired = isinstance(page.plot, Bars) and page.plot.paired and any(rung.published for rung in rungs)
     return len(rungs) * (1 + paired)
 
 
 def shows_counters(page: Page) -> bool:
-    """Return whether the counters stand below the times: an animation needs their place."""
+    """Whether the counters are shown below the times; an animation needs their room."""
     return page.counting and not isinstance(page.plot, Scene)
 
 
 def _strip(page: Page, facts: Facts) -> str:
-    """The first elements of the answer, or their places before there is one."""
+    """Return the first elements of the answer, or empty cells before there is an answer."""
     if not has_strip(page):
         return ""
     shown = answer.SHOWN_IN_HALL if page.presenting else answer.SHOWN
@@ -107,21 +109,23 @@ def _strip(page: Page, facts: Facts) -> str:
     return answer.strip_html(live, shown) or answer.blank_html(page.kernel, page.answer_count, shown)
 
 
-TWO_LINES = 130  # characters: what is longer is cut off, and unfolds
+TWO_LINES = 130  # characters; a longer text is cut, and unfolds
 
-_LESSONS = ("wrong", "hazard", "deadlock")  # how a rung can fail on purpose; see Kernel.expect
+_LESSONS = ("wrong", "hazard", "deadlock")  # deliberate failures of rungs; see Kernel.expect
 
 # Ours, the lecture's.
 _TILES = (("time_us", "lecture_time_us"), ("rate", "lecture_bandwidth_gb_s"), ("step", "lecture_step"),
           ("cumulative", "lecture_cumulative"), ("percent_of_peak", None))  # fmt: skip
 
 
-def _outcome(kind: str, said: str, more: Sequence[tuple[str, str]]) -> str:
-    """What came of it, in two lines; the rest, and what there is `more`, on demand."""
-    telling = f'<div class="said">{said}</div>'
-    if more or len(re.sub("<[^>]+>", "", said)) > TWO_LINES:
+def _outcome(kind: str, said: Sequence[str], more: Sequence[tuple[str, str]]) -> str:
+    """Return the outcome in two lines, or two outcomes in a line each; a click shows the rest and `more`."""
+    parts = [f'<div class="said{" line" if len(said) > 1 else ""}">{each}' for each in said]
+    telling = "".join(f"{part}</div>" for part in parts)
+    if more or any(len(re.sub("<[^>]+>", "", each)) > TWO_LINES / len(said) for each in said):
         rest = "".join(f"<h3>{escape(name)}</h3><pre tabindex='0'>{escape(text)}</pre>" for name, text in more)
-        telling = f'<div class="said">{said}<i class="more"></i></div>'  # with room for the word in the corner
+        # leaves room for the word in the corner
+        telling = "".join(f"{part}</div>" for part in (*parts[:-1], f'{parts[-1]}<i class="more"></i>'))
         telling = f"<details><summary>{telling}</summary>{rest}</details>"
     return f'<div class="outcome {kind}">{telling}</div>'
 
@@ -151,7 +155,7 @@ def _sentence(page: Page, fact: Known, ran: str) -> str:
         equals = f"{number_text(found.result)} {'=' if exact else '≈'} {number_text(found.expected)}"
         answer = f"{equals}{bound}{_remark(page, live)}"
         correct = "<b class='ok'>✓ Correct</b>"
-        # Where the runs are at another N than the times, the answer is no more than a remark, at the end.
+        # If the run has another N than the time, the answer is only a remark at the end.
         words.append(f"{correct} and counted at N = {size_text(run.n)}" if run.n != choice.n else f"{correct} {answer}")
     if fact.timed is not None:
         words.append(_time_of(page, fact.timed))
@@ -160,8 +164,8 @@ def _sentence(page: Page, fact: Known, ran: str) -> str:
         elif live is None and run.n != choice.n:
             words.append(f"Run checks and counts at N = {size_text(run.n)}")
     elif fact.recorded is not None:
-        told = f"{STATUS_WORDS[fact.recorded.status]} on {device_line(fact.recorded)}: {fact.recorded.reason}"
-        words.append(code_in(sentence_case(told)))
+        if fact.beside is None:
+            words.append(_recorded(page, fact.recorded))
     else:
         words.append(f"{'' if live else 'Not run yet. '}{' '.join(not_recorded(choice))}")
     if live is not None and live.badges:
@@ -173,14 +177,32 @@ def _sentence(page: Page, fact: Known, ran: str) -> str:
     return " · ".join(words)
 
 
+def _on(measurement: Measurement) -> str:
+    """Return the device of an outcome: "on the emulator", "on NVIDIA H200, recorded 2026-11-20"."""
+    device = device_line(measurement)
+    return whole_dates(escape(f"on {'the ' if device == 'emulator' else ''}{device}"))
+
+
+def _recorded(page: Page, recorded: Measurement) -> str:
+    """Return the outcome of the recorded run: its time, or how it failed."""
+    where = f"{_on(recorded)}{_at(page)}"
+    if recorded.status == "ok":
+        return f"<b class='ok'>✓ Correct</b> {where}: {text_of('time_us', recorded.time_us)}"
+    return f"<b>{escape(sentence_case(STATUS_WORDS[recorded.status]))}</b> {where}: {code_in(recorded.reason or '')}"
+
+
+def _at(page: Page) -> str:
+    """Return the N of the times, if the run here has another one."""
+    return f" at N = {size_text(page.choice.n)}" if page.run.n != page.choice.n else ""
+
+
 def _time_of(page: Page, timed: Measurement) -> str:
-    """Where the time comes from, and its N if runs here have another one."""
-    at = f" at N = {size_text(page.choice.n)}" if page.run.n != page.choice.n else ""
-    return f"Time: {whole_dates(escape(device_line(timed)))}{at}"
+    """Return the origin of the time."""
+    return f"Time: {whole_dates(escape(device_line(timed)))}{_at(page)}"
 
 
 def _remark(page: Page, measurement: Measurement, end: str = "") -> str:
-    """The topic's remark about the answer: as one more part of a line, or with an `end` as a sentence."""
+    """Return the topic's remark about the answer: as part of a line or, with an `end`, as a sentence."""
     if page.topic.remark is None or measurement.check is None:
         return ""
     words = escape(page.topic.remark(measurement.check.result))
@@ -188,7 +210,7 @@ def _remark(page: Page, measurement: Measurement, end: str = "") -> str:
 
 
 def _counters(row: Mapping[str, Any]) -> str:
-    """Tiles of the counters; their tooltips say why a GPU counts otherwise."""
+    """Return the tiles of the counters; their tooltips say why a GPU's counts differ."""
     made = (
         tile(COLUMNS[key].title, counted_text(row, key), tip=row["caveats"] or COLUMNS[key].meaning) for key in IN_TABLE
     )

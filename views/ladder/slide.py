@@ -19,14 +19,14 @@ from views.ladder.view import WORK, Bars, Page, Scene, facts_of
 from views.picture import component
 from views.shared import keyboard, menus, rungs, work
 
-LONG_TITLE, LONG_IDEA = 40, 270  # characters of a title and of an idea that stand in smaller type
-WHOLE = 110  # characters of a rung's title and its ladder's, beyond which only the lecture's name stands there
-SMALLEST, LARGEST = 0.019, 0.026  # of the window's height: the type in a plot
+LONG_TITLE, LONG_IDEA = 40, 270  # characters; a longer title or idea gets smaller type
+WHOLE = 110  # characters of a rung's title and its ladder's; beyond that only the lecture's name is shown
+SMALLEST, LARGEST = 0.019, 0.026  # size of a plot's type, as a part of the window's height
 STYLE = Path(__file__).parents[1] / "html" / "present.css"
 
 
 def show(page: Page) -> None:
-    """Draw the slide, wait for what runs, and draw what comes in."""
+    """Draw the slide, wait for its runs, and draw their results."""
     st.html(STYLE)
     launch = describe_launches(page.choice)
     size = f"N = {page.choice.n:,}{': ' if launch else ''}{launch}"
@@ -49,7 +49,8 @@ def show(page: Page) -> None:
 
 
 def look_of(page: Page) -> Look:
-    """Return the size of the plot: type as large as the bars leave room for in what the numbers leave of the window."""
+    """Return the size of the plot: the height that the numbers leave of the window, and the largest type that its bars
+    allow."""
     high = keyboard.window()[1]
     height = round(high * ((0.56 if page.counting else 0.66) - 0.11 * has_strip(page)))
     if not isinstance(page.plot, Bars):
@@ -58,7 +59,7 @@ def look_of(page: Page) -> Look:
 
 
 def slide_title(ladder: Ladder, position: int) -> str:
-    """The top lines: the rung, and its idea."""
+    """Draw the top lines: the rung and its idea."""
     rung = ladder.rungs[position]
     kernel = KERNELS[rung.kernel]
     idea = kernel.header.get("Idea", "")
@@ -76,7 +77,7 @@ def slide_title(ladder: Ladder, position: int) -> str:
 
 
 def bar(page: Page) -> None:
-    """What the mouse finds: it appears when the mouse moves, and fades."""
+    """Draw the bar of buttons, which appears when the mouse moves and then fades."""
     with st.container(key="bar", horizontal=True, vertical_alignment="bottom", gap="small"):
         st.button("←", key="previous", on_click=rungs.step, args=(page.ladder, -1), disabled=page.position == 0,
                   help="Previous rung (arrow left)")  # fmt: skip

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from html import escape
 
-from engine.catalogue import KERNELS, Kernel, Ladder, Rung
+from engine.catalogue import KERNELS, Kernel, Ladder, Rung, fault_before
 from views.html.parts import sentence_case
 from views.html.source import Difference, difference, source_html, source_rows
 
-SHORT = 13  # lines of a source that leaves room for larger words on its slide
-SLIDE_PARTS = (("Fixes", "Fixes"), ("Still limits", "Limit"))
+SHORT = 13  # lines; with a shorter source the words on its slide are larger
 
 
 def about(ladder: Ladder, position: int) -> str:
     """Return the text, the source and the conditions of a rung, as HTML."""
     rung = ladder.rungs[position]
     kernel = KERNELS[rung.kernel]
-    return rung_text(rung, kernel) + rung_source(ladder, position) + rung_conditions(rung, kernel, ladder)
+    return rung_text(ladder, position) + rung_source(ladder, position) + rung_conditions(rung, kernel, ladder)
 
 
-def rung_text(rung: Rung, kernel: Kernel) -> str:
-    """The rung's title and lead; what was wrong before it, the idea, what still limits it."""
+def rung_text(ladder: Ladder, position: int) -> str:
+    """Return the rung's title and lead, the fault of the previous rung, the idea, and what still limits this rung."""
+    rung = ladder.rungs[position]
+    kernel = KERNELS[rung.kernel]
     lead = f'<p class="lead">{escape(rung.lead)}</p>' if rung.lead and rung.lead != kernel.title else ""
-    told = terms(kernel, (("What was wrong", "Fixes"), ("The idea", "Idea"), ("What still limits it", "Limit")))
+    told = terms(("What was wrong", fault_before(ladder, position)), ("The idea", kernel.header["Idea"]),
+                 ("What still limits it", kernel.header["Limit"]))  # fmt: skip
     return (
         f'<section class="rungtext"><h2><span>{escape(rung.label)}</span>{escape(kernel.title)}</h2>{lead}'
         f"<dl>{told}</dl></section>"
@@ -44,17 +45,14 @@ def rung_conditions(rung: Rung, kernel: Kernel, ladder: Ladder) -> str:
     return f'<div class="smallprint">{lines}</div>'
 
 
-def terms(kernel: Kernel, parts: Sequence[tuple[str, str]]) -> str:
-    """Parts of the kernel's header comment as HTML of a list: what each is called, its name in the header."""
-    return "".join(
-        f"<dt>{label}</dt><dd>{escape(sentence_case(kernel.header[name]))}</dd>"
-        for label, name in parts
-        if kernel.header.get(name)
-    )
+def terms(*parts: tuple[str, str]) -> str:
+    """Return texts with their labels as the HTML of a list, without the empty ones."""
+    return "".join(f"<dt>{label}</dt><dd>{escape(sentence_case(words))}</dd>" for label, words in parts if words)
 
 
 def rung_source(ladder: Ladder, position: int, slide: bool = False) -> str:
-    """Return the source with what changed since the rung before marked; on a `slide`, long sources are folded."""
+    """Return the source with the lines that differ from the previous rung marked; on a `slide`, long sources are
+    folded."""
     kernel, before = KERNELS[ladder.rungs[position].kernel], _before(ladder, position)
     return f'<div class="filename">{escape(kernel.file_name)}</div>' + source_html(
         kernel.text, kernel.name, before.text if before else None, before.name if before else None, slide
@@ -62,10 +60,11 @@ def rung_source(ladder: Ladder, position: int, slide: bool = False) -> str:
 
 
 def slide_source(ladder: Ladder, position: int, size: str) -> str:
-    """Return the source on a slide; below it what this rung fixes, what still limits it, and its `size`: N, and how it
-    is launched. A short source leaves room for larger words."""
+    """Return the source on a slide; below it the fault that this rung fixes, what still limits it, and its `size`: N
+    and the launch. Beside a short source the words are larger."""
     kernel, before = KERNELS[ladder.rungs[position].kernel], _before(ladder, position)
-    told = f"{terms(kernel, SLIDE_PARTS)}<dt>Size</dt><dd>{escape(size)}</dd>"
+    words = terms(("Fixes", fault_before(ladder, position)), ("Still limits", kernel.header["Limit"]))
+    told = f"{words}<dt>Size</dt><dd>{escape(size)}</dd>"
     since = difference(kernel.text, kernel.name, before.text, before.name) if before else Difference()
     short = " short" if source_rows(kernel.text, since) <= SHORT else ""
     return f'<div class="slide{short}">{rung_source(ladder, position, True)}<dl class="hall">{told}</dl></div>'

@@ -16,7 +16,7 @@ from views.shared.slots import Slot
 
 
 class Table:
-    """The lecture's table, the line with the sources of its numbers, and the file."""
+    """Draw the lecture's table, the line with the sources of its numbers, and the file."""
 
     def __init__(self, page: Page) -> None:
         self._page = page
@@ -46,7 +46,7 @@ def _counts(page: Page, facts: Facts) -> bool:
 
 
 def _headings(page: Page, facts: Facts) -> dict[str, str]:
-    """Where the times and the counters come from, and their N if they differ."""
+    """Return the sources of the times and the counters, and their N if they differ."""
     times = sorted({device_line(fact.timed) for fact in facts.known if fact.timed})
     headings = {
         "times": f"Times: {' and '.join(times)}" if times else "Times: none measured or recorded for these choices",

@@ -1,4 +1,4 @@
-"""The ladder page in one run of its script: what is shown, which runs it is of, and what is known about them."""
+"""The ladder page in one run of its script: the rung, its plots and sections, its runs, and their known results."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from views.shared import work
 
 T = TypeVar("T")
 WORK = "ladder work"  # the name of the runs that the page waits for
-KEPT = 256  # results of each kind that browsers share
+KEPT = 256  # results of each kind that all browsers share
 
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """What is known about each rung, and the rows of the ladder's table that are made of it.
+    """The known results of each rung, and the rows of the ladder's table made from them.
 
     Compared by identity, so it can be a cache key.
     """
@@ -35,8 +35,8 @@ class Facts:
 class Picture:
     """A plot of the ladder page. `name`: in the address; `title`: on its button.
 
-    `figure` is made anew with every result, so it holds no widget. `controls`: its widgets, drawn once, above the plot.
-    `words`: HTML that stands below the plot and explains it.
+    `figure` runs again for every result, so it holds no widget. `controls`: its widgets, drawn once, above the plot.
+    `words`: HTML below the plot that explains it.
     """
 
     name: str
@@ -49,15 +49,15 @@ class Picture:
 
 @dataclass(frozen=True)
 class Bars(Picture):
-    """A plot with a bar for each rung. `paired`: the lecture's bar stands below each of ours."""
+    """A plot with a bar for each rung. `paired`: the lecture's bar is below each of ours."""
 
     paired: bool = False
 
 
 @dataclass(frozen=True)
 class Scene:
-    """An animation in place of the plot, also on a slide. `show` draws it with its widgets, once a run of the script;
-    the place around it has a fixed height."""
+    """An animation in place of the plot, also on a slide. `show` draws it with its widgets, once per run of the script,
+    in a container of fixed height."""
 
     name: str
     title: str
@@ -72,7 +72,7 @@ Plot = Picture | Scene
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the page below the table. `html` is made anew with every result; `controls`: its widgets, drawn once,
+    """A part of the page below the table. `html` runs again for every result; `controls`: its widgets, drawn once,
     above it."""
 
     name: str
@@ -84,11 +84,11 @@ class Section:
 
 @dataclass(frozen=True, eq=False)
 class Page:
-    """A ladder, the rung on the page, and everything that the menus choose; browsers at the same address share it.
+    """A ladder, the rung on the page, and all choices of the menus; browsers at the same address share it.
 
-    `choices`: one a rung, which the times are of; `runs`: what Run runs, which on the emulator may be at another N.
-    `plots`, `sections`: those that this rung offers, by name; `plot`: the one that is shown. `answer_count`: elements
-    of the answer, 0 if it is a single number. Compared by identity, so it can be a cache key.
+    `choices`: one per rung, for its time; `runs`: the choices that Run starts, on the emulator perhaps at another N.
+    `plots`, `sections`: those of this rung, by name; `plot`: the shown one. `answer_count`: elements of the answer, 0
+    if it is a single number. Compared by identity, so it can be a cache key.
     """
 
     ladder: Ladder
@@ -118,32 +118,35 @@ class Page:
 
     @property
     def counting(self) -> bool:
-        """Whether runs are counted by the emulator, and not timed."""
+        """Whether the emulator counts the runs, and nothing is timed."""
         return self.choice.device == "emulator"
 
     @property
     def choice(self) -> Settled:
-        """What the times of this rung are of."""
+        """Return the choice that the time of this rung belongs to."""
         return self.choices[self.position]
 
     @property
     def run(self) -> Settled:
-        """What Run runs."""
+        """Return the choice that Run starts."""
         return self.runs[self.position]
 
 
 def shared(make: Callable[..., T]) -> Callable[..., T]:
-    """Cache `make(known, *key)` for all browsers. `known` counts by the identity of its measurements: a new run makes
-    a new one, and comparing their contents would take longer than drawing them."""
+    """Cache `make(known, *key)` for all browsers.
+
+    The key holds the identities of the measurements in `known`: a new run makes new ones, and comparing their contents
+    would take longer than drawing them.
+    """
     kept: dict[Any, tuple[Sequence[Known], T]] = {}
-    writing = Lock()  # pages are made by many threads
+    writing = Lock()  # many threads draw pages
 
     @wraps(make)
     def found(known: Sequence[Known], *key: Any) -> T:
         which = (*key, *((id(one.live), id(one.recorded)) for one in known))
         entry = kept.get(which)
         if entry is None:
-            entry = known, make(known, *key)  # holds the measurements, so that nothing else gets their ids
+            entry = known, make(known, *key)  # keeps the measurements alive, so no other object gets their ids
             with writing:
                 if len(kept) >= KEPT:
                     del kept[next(iter(kept))]
@@ -155,7 +158,7 @@ def shared(make: Callable[..., T]) -> Callable[..., T]:
 
 
 def facts_of(page: Page) -> Facts:
-    """Return what is known by now about every rung on the page."""
+    """Return the known results of every rung on the page."""
     known = [work.outcome(choice, run) for choice, run in zip(page.choices, page.runs, strict=True)]
     return _facts(known, page.ladder.name, page.choices)
 
@@ -166,5 +169,5 @@ def _facts(known: Sequence[Known], ladder: str, choices: tuple[Settled, ...]) ->
 
 
 def run_sizes(asked: Sequence[Settled]) -> None:
-    """Run these choices for the page, each named by its kernel and N. For callbacks."""
+    """Run these choices for the page; kernel and N name each run. For callbacks."""
     work.start(WORK, asked, [f"{KERNELS[choice.kernel].title}, N = {choice.n:,}" for choice in asked])

@@ -14,7 +14,8 @@ from engine.service import service
 from views.access import visitor
 from views.html.table import cell, heading, table
 from views.machine import warm_up
-from views.shared import keyboard
+from views.shared import keyboard, messages
+from views.shared.messages import label
 from views.sheets import overview
 
 FOLDER = Path(__file__).parents[2]
@@ -22,7 +23,7 @@ FOLDER = Path(__file__).parents[2]
 
 @st.cache_data(ttl=300, show_spinner="Looking at this machine")
 def checks() -> list[dict[str, object]]:
-    """Return the doctor's list, made in another process, as this one must never hold a GPU."""
+    """Return the doctor's list, made in another process, because this one must never hold a GPU."""
     asked = subprocess.run([sys.executable, "-m", "engine", "doctor", "--json"], cwd=FOLDER, capture_output=True,
                            text=True, timeout=120, check=False, stdin=subprocess.DEVNULL)  # fmt: skip
     return list(json.loads(asked.stdout)) if asked.returncode == 0 else []
@@ -36,17 +37,16 @@ def main() -> None:
     st.header("This machine")
     visitor.show_badge()
     found = service.gpus()
-    st.write(
-        f"Kernels run on {service.device_summary()}."
-        if found
-        else "There is no GPU that CUDA can use. Kernels run on the emulator, which checks and counts; "
+    without = (
+        "There is no GPU that CUDA can use. Kernels run on the emulator, which checks and counts; "
         "times come from recorded runs, with the name of their GPU."
     )
+    st.write(label(f"Kernels run on {service.device_summary()}." if found else without))
     hosts = service.hosts()
     if hosts is not None:
-        st.write(f"The cluster, host by host: {hosts}.")
+        st.write(label(f"The cluster, host by host: {hosts}."))
     for trouble in service.troubles():
-        st.warning(trouble)
+        messages.warning(trouble)
     if may.sees_service:
         doctor()
     if may.prepares:
@@ -59,7 +59,7 @@ def doctor() -> None:
     """Show the doctor's list, with a fix for each failed check."""
     rows = checks()
     if not rows:
-        st.error("The doctor did not answer. In a terminal: `python -m engine doctor`")
+        messages.error("The doctor did not answer. In a terminal: `python -m engine doctor`")
     cells = [
         [
             cell("✓ works" if row["ok"] else "✗ missing", f"text status {'ok' if row['ok'] else ''}"),

@@ -17,7 +17,7 @@ from views.server.components import joined
 from views.shared import address
 
 _HERE = Path(__file__).parent
-# Each module after those that it imports; the last one is the component.
+# Each module comes after its imports; the last one is the component.
 _MODULES = (
     "film",
     "pen",
@@ -45,7 +45,7 @@ def beside() -> bool:
 def show(pictures: Sequence[tuple[str, Packed]], height: str, choosable: bool) -> None:
     """Draw the pictures, each with its title, on one clock.
 
-    `height`: in CSS, or "100%" of the place. `choosable`: there is a previous rung, which a button shows and hides.
+    `height`: in CSS, or "100%" of the container. `choosable`: a button shows and hides the previous rung.
     """
     _component()(
         key=KEY,

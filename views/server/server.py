@@ -18,6 +18,7 @@ import streamlit as st
 
 from engine.records import NotRunnable
 from engine.service import journal, service
+from engine.store import database
 from views.access import policy
 from views.access.policy import BadKeys
 from views.server import streamlit_internals
@@ -56,6 +57,7 @@ def serving(prepare: Callable[[], None]) -> Callable[[Any], AbstractAsyncContext
         await asyncio.to_thread(prepare)  # otherwise the first browsers would wait for it, and it for them
         yield
         await asyncio.to_thread(service.disconnect)
+        await asyncio.to_thread(database.close)  # a last try for a file that was full
 
     return lifespan
 

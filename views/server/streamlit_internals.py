@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 import streamlit
-from streamlit import config
+from streamlit import config, net_util
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.web import bootstrap, cli
 
@@ -49,7 +49,8 @@ def run_context(script: Path, flags: Sequence[str]) -> click.Context:
 
 
 def run(context: click.Context) -> None:
-    """Serve until Ctrl-C, as `streamlit run` does."""
+    """Serve until Ctrl-C, as `streamlit run` does, but ask no other computer for this one's own address."""
+    net_util.get_external_ip = lambda: None
     with context:
         cli.main_run.invoke(context)
 

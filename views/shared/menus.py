@@ -17,6 +17,7 @@ from engine.records import C_TYPES, CACHE_STATES, COMBINES, DEVICES, NotRunnable
 from engine.records.words import size_text, whole_number
 from engine.service import service
 from views.shared import address
+from views.shared.messages import label
 
 AUTO, NONE = "auto", "none"
 LOCKSTEP = "lockstep"
@@ -24,7 +25,7 @@ SCHEDULES = (LOCKSTEP, "independent:1", "independent:2", "independent:3", "waves
 DEVICE_WORDS = {"auto": "automatic", "gpu": "GPU", "emulator": "emulator"}
 
 
-def select(label: str, name: str, options: list[str], default: str, words: dict[str, str] | None = None,
+def select(title: str, name: str, options: list[str], default: str, words: dict[str, str] | None = None,
            new: bool = False, help: str | None = None) -> str:  # fmt: skip
     """Show a menu; a value from the address that is no option is shown as it is, and refused in words.
 
@@ -35,7 +36,7 @@ def select(label: str, name: str, options: list[str], default: str, words: dict[
     if st.session_state[name] not in options:
         options = [*options, st.session_state[name]]
     words = words or {}
-    value = st.selectbox(label, options, options.index(st.session_state[name]), key=name, help=help,
+    value = st.selectbox(title, options, options.index(st.session_state[name]), key=name, help=help,
                          format_func=lambda text: words.get(text, text), accept_new_options=new)  # fmt: skip
     return str(value or default)
 
@@ -83,7 +84,7 @@ def device() -> str:
     models = {f"gpu:{gpu.name}": gpu.name for gpu in found}
     several = list(models) if len(models) > 1 else []
     return select("Device", "device", [*DEVICES, *several], AUTO, words | models,
-                  help=f"This machine: {service.device_summary()}.")  # fmt: skip
+                  help=label(f"This machine: {service.device_summary()}."))  # fmt: skip
 
 
 def combining(kernel: Kernel, own: str | None) -> str:
@@ -95,7 +96,7 @@ def combining(kernel: Kernel, own: str | None) -> str:
                      help="Each block of this kernel writes to its own place.")  # fmt: skip
         return AUTO
     ways = " ".join(f"**{way}**: {COMBINES[way]}" for way in kernel.combines)
-    return select(f"Combined by: {now}", "combine", [AUTO, *kernel.combines], AUTO, {AUTO: "automatic"},
+    return select(f"Combined by: {label(str(now))}", "combine", [AUTO, *kernel.combines], AUTO, {AUTO: "automatic"},
                   help=f"How the sums of the blocks are combined. {ways}")  # fmt: skip
 
 

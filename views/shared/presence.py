@@ -1,7 +1,7 @@
-"""Which browsers are connected: the runs of a browser that has left end, and hold up nobody.
+"""The connected browsers. Runs of a browser that has left are cancelled, so they hold up nobody.
 
-A browser says when it closes a tab or leaves the page, and its runs end at once. After a lost connection its runs go on
-for a few seconds, as it may come back.
+A browser reports a closed tab or a left page, and its runs are cancelled at once. After a lost connection its runs go
+on for a few seconds, because it may come back.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from engine.service import service
 from views.access import visitor
 
 GRACE_S = 5.0
-GOING_AWAY = 1001  # how a browser closes the connection of a page that is left
-_LOST = 1006  # how a connection ends that nobody closed
+GOING_AWAY = 1001  # sent by a browser that leaves a page
+_LOST = 1006  # the connection was lost, not closed
 _KEY = "sec-websocket-key"  # a number for every connection
 
 _lock = threading.Lock()
@@ -25,7 +25,7 @@ _open: dict[str, str | None] = {}  # connection -> its session, once it has aske
 
 
 def session() -> str:
-    """Return the name of this tab's session, which its runs belong to. For a run of the script, and for callbacks."""
+    """Return the name of this tab's session, which owns its runs. For a run of the script, and for callbacks."""
     name = str(st.session_state.setdefault("session", uuid.uuid4().hex))
     connection = st.context.headers.get(_KEY)
     with _lock:

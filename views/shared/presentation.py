@@ -1,8 +1,8 @@
-"""The live presentation: what the presenter's page shows, for browsers that follow it, and for the presenter to resume
-after a restart.
+"""The live presentation: the page that the presenter shows, for browsers that follow it, and for the presenter to
+resume after a restart.
 
 While somebody presents, the store keeps the page's address under a number that grows with every change or result. A
-page that follows asks (`views/html/browser.js`) for a number other than the last that it has seen, and opens the
+page that follows asks (`views/html/browser.js`) for a number other than the last one it has seen, and opens the
 address.
 """
 
@@ -22,8 +22,8 @@ from engine.store import presentation as store
 
 NAME = "now"  # in the store, which could hold several presentations
 OWN = ("present", "follow")  # names of an address that belong to one window
-FRESH_S = 0.25  # how long another server process's changes may go unseen
-LASTS = timedelta(hours=12)  # then a presentation that nobody ended is over
+FRESH_S = 0.25  # longest delay until another server process's change is seen
+LASTS = timedelta(hours=12)  # an abandoned presentation is over after this time
 
 TURN = threading.RLock()  # held by pages that follow
 _lock = threading.Lock()
@@ -49,7 +49,7 @@ class Presentation:
 
 
 def now() -> Presentation | None:
-    """Return the current or the last presentation; None if there was none lately."""
+    """Return the current or the last presentation; None if there was none recently."""
     global _found, _looked
     with _lock:
         if time.monotonic() - _looked >= FRESH_S:
@@ -80,9 +80,12 @@ def is_at_hand() -> bool:
 
 
 def turn(*, waiting: bool) -> AbstractContextManager[object]:
-    """Return a lock for a page that follows. All of them step at the same moment: one after the other, the first ones
-    show the step early, and other browsers' clicks need not wait for all. Other pages need no lock, nor does a page
-    `waiting` for a run, which would block the rest."""
+    """Return a lock for a page that follows.
+
+    All followers step at the same moment. One after the other, the first ones show the step early, and clicks of other
+    browsers need not wait for all of them. Other pages need no lock, nor does a page `waiting` for a run, which would
+    block the rest.
+    """
     return TURN if is_followed() and not waiting else nullcontext()
 
 

@@ -11,9 +11,10 @@ import streamlit as st
 from engine.catalogue import LADDERS, Ladder
 from views.shared import address, presentation
 from views.shared.menus import AUTO
+from views.shared.notices import shown_instead
 
 MENU = 396  # pixels of the ladder menu: the longest title
-MOST_LABELS = 14  # with more rungs the buttons have numbers, as their labels would push the page down
+MOST_LABELS = 14  # with more rungs the buttons show numbers; labels would push the page down
 
 
 def names(ladder: Ladder) -> list[str]:
@@ -32,21 +33,24 @@ def chosen() -> Ladder:
 
     An old address of a rung that has moved to another ladder opens that ladder, with a message.
     """
-    name = st.session_state.get("ladder")
-    rung = st.session_state.get("rung")
+    name, rung = st.session_state.get("ladder"), st.session_state.get("rung")
+    no_ladder, no_rung, moved = "", "", False
     if name not in LADDERS:
         if name:
-            st.error(f"There is no ladder {name!r} in this catalogue. Shown instead: the first one.")
+            no_ladder = f"There is no ladder {name!r} in this catalogue. Shown instead: the first one."
         st.session_state["ladder"] = next((n for n, it in LADDERS.items() if rung in names(it)), next(iter(LADDERS)))
     ladder = LADDERS[st.session_state["ladder"]]
     elsewhere = next((one for one in LADDERS.values() if rung in names(one)), None)
     if elsewhere and rung not in names(ladder) and address.given("ladder", "rung"):
-        st.info(f"{rung} is no rung of {ladder.title!r}. Shown instead: the ladder that has it.")
+        no_rung = f"{rung} is no rung of {ladder.title!r}. Shown instead: the ladder that has it."
+        moved = True
         st.session_state["ladder"], ladder = elsewhere.name, elsewhere
     elif rung not in names(ladder):
         if rung:
-            st.error(f"There is no rung {rung!r} on this ladder. Shown instead: the first one.")
+            no_rung = f"There is no rung {rung!r} on this ladder. Shown instead: the first one."
         st.session_state["rung"] = names(ladder)[0]
+    shown_instead("ladder", ladder.name, no_ladder)
+    shown_instead("rung", st.session_state["rung"], no_rung, moved)
     return ladder
 
 
@@ -83,13 +87,13 @@ def pickers(ladder: Ladder) -> int:
                   label_visibility="collapsed")  # fmt: skip
     # Buttons instead of a menu: with two quick key presses the browser would send the menu's old value along.
     with row.container(horizontal=True, vertical_alignment="center", key="stepper", gap="xsmall"):
-        # The arrows come first and keep their places, whatever lines the rungs take.
+        # The arrows come first, so they stay in place however many lines the rungs take.
         st.button("←", key="previous", on_click=step, args=(ladder, -1), disabled=position == 0,
                   help="Previous rung (arrow left)")  # fmt: skip
         st.button("→", key="next", on_click=step, args=(ladder, 1), disabled=position == len(every) - 1,
                   help="Next rung (arrow right)")  # fmt: skip
         st.html(_buttons(ladder))
-        # In an element of its own: the buttons stay, and keep the focus.
+        # In a container of its own, so the buttons stay and keep the focus.
         st.html(f'<i class="at" data-rung="{position}"></i>{presentation.mark()}')
     return position
 

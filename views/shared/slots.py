@@ -1,4 +1,4 @@
-"""Places on a page that are drawn anew with each result.
+"""Containers of a page that are drawn again for each result.
 
 The old contents stay until the new ones arrive: an empty element in between would blank the page, and make it jump.
 """
@@ -11,8 +11,8 @@ NOTHING = "<span></span>"  # for a place without contents
 
 
 class RawHtml:
-    """HTML to be sent as it is. In plain text Streamlit looks for the common indentation of all lines, which takes
-    longer than everything else that it does with a long text."""
+    """HTML that Streamlit sends unchanged. In plain text Streamlit looks for the common indentation of all lines, which
+    takes longer than the rest of its work on a long text."""
 
     def __init__(self, body: str) -> None:
         self._body = body
@@ -22,14 +22,14 @@ class RawHtml:
 
 
 class Slot:
-    """A place on the page for HTML."""
+    """A container for HTML."""
 
     def __init__(self, key: str) -> None:
         self._element = st.container(key=key)
         self._drawn = ""
 
     def html(self, body: str) -> None:
-        """Replace the HTML in this place by `body`, unless it is the same."""
+        """Replace the HTML of this container by `body`, unless it is the same."""
         if body and body != self._drawn:
-            # What a container returns for its first element is a place of its own: the next one goes there.
+            # A container returns a container for its first element: the next body goes there.
             self._element, self._drawn = self._element.html(RawHtml(body)), body

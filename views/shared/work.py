@@ -1,4 +1,4 @@
-"""Runs that a page waits for: submitted, followed with a progress bar, and found again after a click on another thing.
+"""Runs that a page waits for: submitted, followed with a progress bar, and found again after another click.
 
 A page starts a `Work` in a button's callback and calls `follow` at its end. A click meanwhile starts the script anew;
 the new run of the script finds the same `Work` and goes on waiting, so the page stays usable.
@@ -27,15 +27,16 @@ from engine.service import service
 from views.access import visitor
 from views.shared import presence
 from views.shared.menus import refusal
+from views.shared.messages import label
 
-# Drawing is work for one core: browsers that draw at the same moment take turns.
+# One core draws: browsers that draw at the same moment take turns.
 RENDER = threading.Semaphore(1)
 
 POLL_S = 0.1
 QUICK_S = 0.25
-REDRAW_S = 0.4  # quick results are drawn together
-SHOWN_WAIT_S = 1.0  # the bar leaves out a shorter wait
-SHARED_S = 120.0  # how long one browser's measurement answers another's first click
+REDRAW_S = 0.4  # results within this time are drawn together
+SHOWN_WAIT_S = 1.0  # a shorter wait gets no bar
+SHARED_S = 120.0  # for so long one browser's measurement answers another's first click
 
 Submit = Callable[[], service.Handle]
 
@@ -53,7 +54,7 @@ class AwaitedRun:
 
     @property
     def progress(self) -> tuple[float, str]:
-        """(fraction 0..1, text); the text of a waiting run says how many runs are ahead, and for about how long."""
+        """Return (fraction 0..1, text); a queued run names the runs ahead of it and the expected wait."""
         fraction, text = self.handle.progress
         wait = self.handle.expected_wait_s()
         return fraction, f"{text}, about {wait:.0f} s" if wait and wait >= SHOWN_WAIT_S else text
@@ -76,7 +77,7 @@ class AwaitedRun:
                 try:
                     self.handle = self._submit()
                 except NotRunnable as refused:
-                    # A limit may let it pass later. When the server ends, the cancelled run is the result.
+                    # A quota may allow it later. When the server ends, the cancelled run is the result.
                     return not (isinstance(refused, service.Rejected) and refused.again_s)
         return False
 
@@ -89,7 +90,7 @@ class AwaitedRun:
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """A run of a work. `label`: its name in the progress bar; `take`: called with the handle when it has ended."""
+    """A run of a work. `label`: its name in the progress bar; `take`: called with the handle once it has ended."""
 
     run: AwaitedRun
     label: str
@@ -99,16 +100,16 @@ class _Part:
 class Work:
     """The runs that one browser waits for on a page. Two runs of the script may use it at once.
 
-    A subclass starts runs with `_start` and keeps their results; a run that has ended may start another one.
+    A subclass starts runs with `_start` and keeps their results; the end of a run may start another one.
     """
 
-    turned_away = ""  # why the queue refused a run
+    turned_away = ""  # the queue's reason for refusing a run
 
     def __init__(self, session: str) -> None:
         self._session = session
         self._parts: list[_Part] = []
-        self._left: Collection[object] = ()  # that `_start_more` has yet to start
-        self._held = ""  # why none of them can start now
+        self._left: Collection[object] = ()  # to be started by `_start_more`
+        self._held = ""  # the reason why none can start now
         self._begun = 0
         self._stopped = False
         self._lock = threading.Lock()
@@ -123,7 +124,7 @@ class Work:
         return False
 
     def _counted(self) -> tuple[int, int]:
-        """(parts of the work that are done, all parts)."""
+        """Return (finished parts of the work, all parts)."""
         return self._begun - len(self._parts), self._begun
 
     @property
@@ -139,7 +140,7 @@ class Work:
 
     @property
     def progress(self) -> tuple[float, str]:
-        """(fraction 0..1 of the whole, text)."""
+        """Return (fraction 0..1 of the whole, text)."""
         with self._lock:
             if not self._parts:
                 done, parts = self._counted()
@@ -179,14 +180,14 @@ class Work:
                 part.run.cancel()
 
 
-# Why no run was needed for a choice: the emulator repeats itself, or another browser has just measured it.
+# Why a choice is answered without a run: the emulator's results never change, or another browser just measured it.
 Answer = Literal["emulated before", "another browser's"]
 
 _HAD = "measurements had"
 
 
 class MeasurementWork(Work):
-    """Choices to be measured, in order, several at a time."""
+    """Choices that are measured in order, several at a time."""
 
     def __init__(
         self,
@@ -198,9 +199,9 @@ class MeasurementWork(Work):
         urgent: bool = False,
         had: dict[Settled, str] | None = None,
     ) -> None:
-        """`fresh`: measure anew. `had`: the last measurement that this browser saw, by choice: with it, a newer one of
-        another browser or of the emulator answers a `fresh` choice too; None: every `fresh` choice is measured.
-        `urgent`: run before other sessions."""
+        """`fresh`: measure anew. `had`: the last measurement that this browser saw, by choice; a newer one of another
+        browser or of the emulator then answers a `fresh` choice too. None: every `fresh` choice is measured. `urgent`:
+        run before other sessions."""
         super().__init__(session)
         self.choices, self.names = tuple(choices), tuple(names)
         self.answers: dict[Settled, Answer] = {}  # choices that needed no run
@@ -235,7 +236,7 @@ class MeasurementWork(Work):
         return len(self._found) > before
 
     def _ask(self, position: int, choice: Settled) -> None:
-        """Start the choice's run, or keep the answer that is known without one. Rejected, if it may be asked again."""
+        """Start the choice's run, or keep its answer if that needs no run. Rejected, if it may be asked again."""
         answer = self._answer(choice)
         if answer is not None:
             self.answers[choice], measurement = answer
@@ -257,12 +258,12 @@ class MeasurementWork(Work):
         if self._fresh and self._had is None:
             return None
         found = history.latest(choice)
-        # A measurement kept by an earlier version has no counters of its lines.
+        # Measurements of an earlier version have no counters per line.
         if found is None or found.status not in LASTING or not (found.counts is None or found.counts.lines):
             return None
         if found.device.get("kind") == "emulator" and found.counts is not None and found.cpu is None:
             return "emulated before", found
-        # A choice that is not `fresh` finds its own result in the queue.
+        # The queue returns an earlier result of a choice that is not `fresh`.
         if not self._fresh or self._had is None or _utc(found) == self._had.get(choice) or _age_s(found) >= SHARED_S:
             return None
         return "another browser's", found
@@ -274,11 +275,11 @@ class MeasurementWork(Work):
 
 
 def take_measurement(handle: service.Handle, choice: Settled) -> Measurement:
-    """Return the measurement of a run that has ended, kept in the history unless it was refused."""
+    """Return the measurement of a run that has ended, and keep it in the history unless it was refused."""
     measurement = service.measurement_of(handle, choice)
     if measurement.status != "refused":  # a refusal is known without a run, and may not last
         known = history.latest(choice)
-        if known is None or not _same(known, measurement):  # else a browser that shares the run kept it
+        if known is None or not _same(known, measurement):  # else the browser that shares the run kept it
             history.remember(choice, measurement)
     return measurement
 
@@ -308,8 +309,8 @@ def start(name: str, choices: Sequence[Settled], names: Sequence[str], fresh: bo
 
 
 def begin(name: str, make: Callable[[str], W]) -> W:
-    """Stop the page's unfinished work (`name`) and the runs of this browser's other pages that still wait; make another
-    work in its place, for the session that `make` is given. For callbacks."""
+    """Stop the page's unfinished work (`name`) and the queued runs of this browser's other pages; make another work in
+    its place, for the session that `make` gets. For callbacks."""
     stop(name)
     made = st.session_state[name] = make(presence.session_of_click())
     return made
@@ -353,15 +354,15 @@ def follow(name: str, show: Callable[[], None]) -> None:
     if work is None:
         return
     if not work.finished:
-        presence.session()  # a browser that is back after a lost connection has a new one
+        presence.session()  # a browser that reconnects has a new session
         # A quick result is drawn once, without a bar.
         work.advance(QUICK_S)
         if not work.finished:
             show()
             _wait(name, work, show)
-    if work.turned_away:  # no row of the page shows it, as nothing ran
+    if work.turned_away:  # nothing ran, and no row of the page shows this
         reason, work.turned_away = work.turned_away, ""
-        st.toast(reason, icon=":material/hourglass_top:", duration="long")
+        st.toast(label(reason), icon=":material/hourglass_top:", duration="long")
 
 
 def _wait(name: str, work: Work, show: Callable[[], None]) -> None:
@@ -380,9 +381,9 @@ def _wait(name: str, work: Work, show: Callable[[], None]) -> None:
 
 
 def outcome(choice: Settled, run: Settled | None = None) -> history.Known:
-    """Return the live and the recorded measurement of a choice; a choice that cannot run has a refusal.
+    """Return the live and the recorded measurement of a choice, or the refusal of a choice that cannot run.
 
-    `run`: the choice that runs in its place, if that is another one. A kernel that the emulator never runs has its
+    `run`: the choice that runs in its place, if it is another one. A kernel that the emulator never runs has its
     recorded measurement alone, without a refusal.
     """
     run, recorded = run or choice, history.recorded_for(choice)

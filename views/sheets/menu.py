@@ -8,11 +8,13 @@ from html import escape
 import streamlit as st
 
 from engine.sheets import progress
-from engine.sheets.folder import load, names, titles
+from engine.sheets.folder import faults, load, names, titles
 from engine.sheets.progress import LONGEST
 from engine.sheets.sheet import Sheet
 from views.access import visitor
+from views.html.parts import code_in
 from views.shared import presence
+from views.shared.notices import shown_instead
 
 STUDENT = "student"
 _MARK = 4  # letters of a browser's name beside the student's
@@ -57,15 +59,22 @@ def chosen() -> Sheet:
     now = str(st.session_state.get("sheet") or "")
     # A browser identifies an option by its label, which may have changed since.
     now = next((name for name, title in titles().items() if now.split(_BETWEEN)[0] == title), now)
+    said = f"There is no sheet {now!r}. Shown instead: {listed[0]}." if now and now not in listed else ""
     if now not in listed:
-        if now:
-            st.error(f"There is no sheet {now!r}. Shown instead: {listed[0]}.")
         now = listed[0]
+    shown_instead("sheet", now, said)
     st.session_state["sheet"] = now  # so the browser gets the new label
     done = sum(label.endswith(_DONE) for label in labels.values())
     st.selectbox(f"Lab sheet ({done} of {len(listed)} done)" if done else "Lab sheet", listed, listed.index(now),
                  key="sheet", format_func=lambda name: labels.get(name, name))  # fmt: skip
     return load(now)
+
+
+def warn_left_out() -> None:
+    """Tell presenter and assistants which sheets cannot be read, and why."""
+    if visitor.rights().sees_students:
+        for why in faults().values():
+            st.html(f'<p class="smallprint">A sheet is left out: {code_in(why)}</p>')
 
 
 def is_old() -> bool:

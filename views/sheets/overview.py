@@ -11,6 +11,7 @@ from engine.sheets.folder import load, names, titles
 from engine.sheets.progress import Progress
 from engine.sheets.sheet import Sheet
 from views.html.table import cell, heading, table
+from views.sheets import menu
 
 _MARKS = {True: ("✓", "ok"), False: ("✗", "bad"), None: ("–", "")}
 ALL = "all sheets"
@@ -19,6 +20,7 @@ ALL = "all sheets"
 def show() -> None:
     """Show the menu and the table."""
     st.subheader("Lab sheets: progress of the students")
+    menu.warn_left_out()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         chosen = st.selectbox(
             "Sheet",
@@ -58,7 +60,9 @@ def _checks(sheet: Sheet, known: Progress) -> list[str]:
     cells: list[str] = []
     for check in sheet.checks:
         sign, mood = _MARKS[known.checks[check.name]] if check.name in known.checks else ("", "")
-        cells.append(cell(sign, f"status {mood}", title=check.aim))
+        when = known.times.get(check.name, "").replace("T", " ")[:16]
+        title = f"{check.aim} {when and f'({when} UTC)'}"
+        cells.append(cell(sign, f"status {mood}", title=title.strip()))
     opened = f"{known.hints} of {len(sheet.hints)}" if known.hints else ""
     return [*cells, opened, "shown" if known.solution else ""]
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from engine.sheets.sheet import Sheet
 from views.editor import component
 from views.lab import drafts
 from views.lab.drafts import Draft
-from views.shared import address, keyboard
+from views.shared import address, keyboard, messages
 from views.sheets import menu, panel
 
 HTML = Path(__file__).parents[1] / "html"
@@ -25,7 +26,7 @@ def main() -> None:
         st.html(HTML / style)
     sheet = chosen()
     draft = opened(sheet)
-    keyboard.on_key({"run": lambda: take_press({"draft": draft.id, "action": "check"})})
+    keyboard.on_key({"run": panel.ask})
     address.publish("sheets", {"sheet": sheet.name, menu.STUDENT: st.session_state.get(menu.STUDENT)})
     number = st.session_state.pop(panel.ASKED, None)
     if number is not None and (not number or number != panel.last_press(sheet)):  # the editor may send a press twice
@@ -42,11 +43,12 @@ def show(sheet: Sheet, draft: Draft) -> None:
         return
     left, right = st.columns([1.2, 1], gap="medium")
     with left:
-        kept = component.EditorDraft(draft.id, draft.text, draft.at, draft.file, len(draft.attempts))
+        ask_which(sheet, draft)
+        kept = component.EditorDraft(draft.id, draft.text, draft.at, draft.reset, draft.file, len(draft.attempts))
         component.show(kept, panel.last_press(sheet), drafts.take_draft, take_press)
         drafts.warn_unkept()
         st.button("Start over", key="start_over", icon=":material/restart_alt:", on_click=start_over, args=(sheet,),
-                  help="The file as the sheet hands it out")  # fmt: skip
+                  help="The file as the sheet hands it out; Undo brings yours back")  # fmt: skip
     with right:
         panel.show(sheet, draft.id, draft.text)
 
@@ -57,33 +59,80 @@ def chosen() -> Sheet:
     with right:
         menu.name_field()
     with left:
+        menu.warn_left_out()
         return menu.chosen()
 
 
 def opened(sheet: Sheet) -> Draft:
-    """Return the student's file: the browser's, or a link's, or the sheet's own at first."""
-    key = f"sheet-{sheet.name}"[:40]
+    """Return the file in the editor: the student's own, or a link's text, which opens beside it."""
+    mine = own(sheet)
+    shared = st.session_state.pop("source", None)
+    if shared:
+        with drafts.shown_refusals():
+            begin_beside(mine, drafts.unpack(shared))
+    return drafts.draft_of(_beside().get(mine.id, mine.id)) or mine
+
+
+def own(sheet: Sheet) -> Draft:
+    """Return the student's own file: the browser's, or the sheet's at first."""
+    key = re.sub("_+", "_", f"sheet-{sheet.name}")[:40].strip("_")
     known = drafts.draft_of(key)
     if known is None:
         known = drafts.stored_draft(Draft(key, "sheet", sheet.start, f"{sheet.name}.cu"))
         drafts.keep(known)
-    shared = st.session_state.pop("source", None)
-    if shared:
-        with drafts.shown_refusals():
-            known = replace(known, text=drafts.unpack(shared), at=component.now())
-            drafts.save(known)
     return known
 
 
+def begin_beside(mine: Draft, text: str) -> None:
+    """Open a link's text as a draft of its own; the same link leads to the same draft."""
+    if text == mine.text:
+        return
+    id = f"{mine.id[:31].strip('_')}-{sha256(text.encode()).hexdigest()[:8]}"
+    if drafts.draft_of(id) is None:
+        drafts.keep(drafts.stored_draft(Draft(id, "sheet", text, mine.file)))
+    _beside()[mine.id] = id
+
+
+def ask_which(sheet: Sheet, draft: Draft) -> None:
+    """Say that the editor has a link's text, and ask whether it shall replace the student's own."""
+    mine = own(sheet)
+    if draft.id == mine.id:
+        return
+    messages.info("This is the text of a link. Your own file is unchanged.")
+    with st.container(horizontal=True, key="beside"):
+        st.button("Back to my file", key="back_to_mine", icon=":material/undo:", on_click=go_back, args=(mine.id,))
+        st.button("Replace my file by this text", key="replace_mine", icon=":material/content_copy:",
+                  on_click=replace_own, args=(sheet, draft.id))  # fmt: skip
+
+
+def go_back(mine: str) -> None:
+    """Show the student's own file again. For callbacks."""
+    _beside().pop(mine, None)
+
+
+def replace_own(sheet: Sheet, other: str) -> None:
+    """Replace the student's own file by another draft's text. For callbacks."""
+    mine, taken = own(sheet), drafts.draft_of(other)
+    if taken is not None:
+        drafts.save(drafts.replaced(mine, taken.text))
+    go_back(mine.id)
+
+
+def _beside() -> dict[str, str]:
+    """Return the id of a student's own file -> the id of the link's text that is shown in its place."""
+    return st.session_state.setdefault("drafts beside", {})
+
+
 def start_over(sheet: Sheet) -> None:
-    """Replace the browser's file by the sheet's own. For callbacks."""
-    drafts.save(replace(opened(sheet), text=sheet.start, at=component.now()))
+    """Replace the student's own file by the sheet's. For callbacks."""
+    mine = own(sheet)
+    drafts.save(drafts.replaced(mine, sheet.start))
+    go_back(mine.id)
 
 
 def take_press(message: Mapping[str, Any]) -> None:
     """Handle a press of Check, here or in the editor. For callbacks."""
-    drafts.take_draft(message)
-    if message.get("action") in ("check", "run"):
+    if drafts.take_draft(message) and message.get("action") in ("check", "run"):
         st.session_state[panel.ASKED] = int(message.get("number") or 0)
 
 

@@ -46,12 +46,13 @@ def answer_verdict(verdict: Verdict | None) -> str:
 
 
 def checks_summary(sheet: Sheet, found: Sequence[Verdict], before: Progress) -> str:
-    """Return how many checks are passed."""
-    states = {**before.checks, **{verdict.check: verdict.passed for verdict in found}}
+    """Return how many checks are passed, by this press or an earlier one."""
+    states = {**before.checks, **{one.check: one.passed for one in found if before.checks.get(one.check) is not True}}
     passed = sum(state is True for state in states.values())
     left = sum(states.get(check.name, False) is None for check in sheet.checks)
     done = passed + left == len(sheet.checks)
-    more = f", {left} not checked here" if left else ""
+    earlier = sum(one.passed is False and states[one.check] is True for one in found)
+    more = (f", {left} not checked here" if left else "") + (f", {earlier} of them earlier" if earlier else "")
     return f'<p class="sheetsum {"ok" if done else ""}">{passed} of {len(sheet.checks)} passed{more}</p>'
 
 
@@ -60,8 +61,8 @@ def _row(check: Check, verdict: Verdict | None, before: Progress, running: bool)
         mood, said = _OF[verdict.passed], code_in(verdict.sentence)
         if verdict.line:
             said = f'<a href="#L{verdict.line}">line {verdict.line}</a> · {said}'
-    elif check.name in before.checks and not running:
-        mood, said = _OF[before.checks[check.name]], "at the last check"
+    elif check.name in before.last and not running:
+        mood, said = _OF[before.last[check.name]], "at the last check"
     else:
         mood, said = "todo", ""
     below = f"<div>{said}</div>" if said else ""
@@ -84,8 +85,8 @@ def name_of(sheet: Sheet) -> str:
 
 def start(sheet: Sheet, text: str, file: str, number: int = 0) -> None:
     """Start all checks in place of the sheet's unfinished ones. For callbacks."""
-    submission = submission_of(sheet, text, file, answers(sheet))
-    work.begin(name_of(sheet), lambda session: SheetWork(sheet, submission, session, number or component.now()))
+    submission, number = submission_of(sheet, text, file, answers(sheet)), number or last_press(sheet) + 1
+    work.begin(name_of(sheet), lambda session: SheetWork(sheet, submission, session, number))
 
 
 def current(sheet: Sheet) -> SheetWork | None:
@@ -114,11 +115,11 @@ def show(sheet: Sheet, draft: str, text: str) -> None:
     """Draw the panel and follow its checks. `draft` and `text`: of the editor; "" for a sheet without a file."""
     owner = menu.owner()
     before = progress.of(owner, sheet)
-    st.html(f'<h2 class="sheettitle">{code_in(sheet.title)}</h2><p class="smallprint">{code_in(sheet.lecture)}</p>')
+    st.html(f'<h2 class="sheettitle">{code_in(sheet.title)}</h2><p class="smallprint">{code_in(sheet.kind)}</p>')
     st.markdown(sheet.text)
     with st.container(horizontal=True, vertical_alignment="center", key="sheetbar"):
         st.button("Check all", key="check_sheet", type="primary", icon=":material/fact_check:",
-                  help="All checks, one after the other (R)", on_click=_asked)  # fmt: skip
+                  help="All checks, one after the other (R)", on_click=ask)  # fmt: skip
         summary = Slot("sheet summary")
     rows = Slot("sheet rows")
     verdicts_at = {question.name: _question(sheet, question) for question in sheet.questions}
@@ -150,7 +151,8 @@ def show(sheet: Sheet, draft: str, text: str) -> None:
     _solution(sheet, owner)
 
 
-def _asked() -> None:
+def ask() -> None:
+    """Ask for all checks in the next run of the script. For callbacks."""
     st.session_state[ASKED] = 0
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
+from secrets import randbits
 
 from engine.backends.measure import failed
 from engine.records import Choice, Measurement, NotRunnable
@@ -25,7 +26,7 @@ class SheetWork(Work):
         self.sheet, self.submission, self.number = sheet, submission, number
         self.found: list[Verdict] = []
         self.kept = False  # in the progress
-        self._judging = judging(sheet, submission, gpu=bool(service.gpus()))
+        self._judging = judging(sheet, submission, bool(service.gpus()), randbits(32))
         self._judge(None)
 
     def _counted(self) -> tuple[int, int]:

@@ -10,7 +10,8 @@ from engine.plan import ELEMENTS
 from engine.records import Choice
 from engine.records.counters import IN_PLOTS
 from engine.records.words import size_text
-from views.shared import address, menus
+from views.shared import address, menus, messages
+from views.shared.notices import shown_instead
 from views.sweep.sweep import OVER, Sweep, fitting, kernels_of, parameters_of, ways_of
 
 
@@ -21,7 +22,7 @@ def several(label: str, name: str, options: list[str], default: list[str], words
         st.session_state[name] = asked = default
     unknown = [value for value in asked if value not in options]
     if unknown:
-        st.error(f"{label}: {', '.join(map(repr, unknown))} is not available here, so it is left out.")
+        messages.error(f"{label}: {', '.join(map(repr, unknown))} is not available here, so it is left out.")
         st.session_state[name] = [value for value in asked if value in options] or default
     now = st.session_state[name]
     chosen = st.pills(
@@ -68,11 +69,12 @@ def choose_topic() -> Topic:
 
 def choose_sweep(topic: Topic) -> str:
     """Show the menu for the swept parameter; an unknown or impossible one in the address is reported."""
-    ways = ways_of(topic)
+    ways, said = ways_of(topic), ""
     if st.session_state.get("sweep") not in ways:
         if asked := st.session_state.get("sweep"):
-            st.error(f"Nothing of this topic can be swept over {OVER.get(asked, asked)!r}. Shown instead: block sizes.")
+            said = f"Nothing of this topic can be swept over {OVER.get(asked, asked)!r}. Shown instead: block sizes."
         st.session_state["sweep"] = "blocks"
+    shown_instead("sweep", (topic.name, st.session_state["sweep"]), said)
     st.segmented_control("Sweep over", ways, default=st.session_state["sweep"], key="sweep",
                          format_func=OVER.get, required=True, on_change=take_sweep)  # fmt: skip
     return str(st.session_state["sweep"])
@@ -80,11 +82,12 @@ def choose_sweep(topic: Topic) -> str:
 
 def choose_parameter(topic: Topic) -> str:
     """Show the menu for the kernel's parameter, if the topic's kernels have several."""
-    parameters = parameters_of(topic)
+    parameters, said = parameters_of(topic), ""
     if st.session_state.get("knob") not in parameters:
         if asked := st.session_state.get("knob"):
-            st.error(f"No kernel of this topic has a parameter {asked!r}. Shown instead: {next(iter(parameters))}.")
+            said = f"No kernel of this topic has a parameter {asked!r}. Shown instead: {next(iter(parameters))}."
         st.session_state["knob"] = next(iter(parameters))
+    shown_instead("knob", (topic.name, st.session_state["knob"]), said)
     now = list(parameters).index(st.session_state["knob"])
     st.selectbox("Parameter", list(parameters), now, key="knob", format_func=lambda name: parameters[name].label,
                  on_change=take_sweep, width=220)  # fmt: skip

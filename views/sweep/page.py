@@ -19,7 +19,7 @@ from engine.records.words import size_text, text_of
 from views.chart.component import Chart
 from views.html import table
 from views.server.navigation import toolbar
-from views.shared import address, keyboard, menus, work
+from views.shared import address, keyboard, menus, messages, work
 from views.shared.slots import NOTHING, Slot
 from views.sweep.menus import controls
 from views.sweep.sweep import LISTS, Cell, Sweep
@@ -33,9 +33,11 @@ def main() -> None:
     bar = toolbar()
     try:
         sweep = controls()
+        for cell in sweep.cells:
+            sweep.choice(cell)  # refuses a device or type that there is not
     except NotRunnable as refused:
         keyboard.on_key({})
-        st.error(str(refused), icon=":material/block:")
+        messages.error(str(refused))
         return
     here = st.session_state
     stands = {"n": sweep.over != "sizes", "block": sweep.over != "blocks"}
@@ -48,7 +50,7 @@ def main() -> None:
     )  # fmt: skip
     keyboard.on_key({"run": lambda: run(sweep)} if sweep.cells else {})
     if not sweep.cells:
-        st.info("Choose at least one variant and one value to sweep over.")
+        messages.info("Choose at least one variant and one value to sweep over.")
         return
     bar.button(f"Run {len(sweep.cells)} cells", key="run", type="primary", icon=":material/play_arrow:",
                on_click=run, args=(sweep,), help="Every cell, one after the other (R)")  # fmt: skip
@@ -63,7 +65,7 @@ def main() -> None:
 
 
 def run(sweep: Sweep) -> None:
-    """Run every cell, and show a value that the runs will have: the emulator has counters and no times."""
+    """Run every cell, and show a value that the runs have: the emulator's runs have counters and no times."""
     if COLUMNS[sweep.key].group != COUNTED and sweep.choice(sweep.cells[0]).device == "emulator":
         st.session_state["value"] = sweep.topic.ladders[0].counter
     names = [f"{KERNELS[kernel].title}, {value:,}" for kernel, value in sweep.cells]
@@ -71,13 +73,13 @@ def run(sweep: Sweep) -> None:
 
 
 class SweepResults:
-    """The places of the title, the lines, the table and the notes; `show` draws the known values."""
+    """The containers of the title, the lines, the table and the notes; `show` draws the known values."""
 
     def __init__(self, sweep: Sweep) -> None:
         self._sweep = sweep
         self._title = Slot("sweeptitle")
         self._height = min(max(keyboard.window()[1] - ABOVE_LINES, LEAST), LARGEST)
-        # The lines have their place before there are any, so nothing moves when they arrive.
+        # The lines have their container before the first result, so nothing moves when it arrives.
         self._chart = None
         if sweep.over != "blocks":
             self._chart = Chart(st.container(key="sweepplot", height=self._height, border=False), "lines")
@@ -141,7 +143,7 @@ def known_of(kernel: str, values: dict[Cell, float | None]) -> dict[int, float]:
 
 
 def lines(sweep: Sweep, facts: dict[Cell, Known], values: dict[Cell, float | None], height: int) -> Figure | None:
-    """Return the numbers as lines over what is swept; None if there are none."""
+    """Return the numbers as lines over the swept parameter; None if there are none."""
     used = [(cell, m) for cell in sweep.cells if values[cell] is not None and (m := used_of(facts[cell], sweep.key))]
     if not used:
         return None
@@ -176,7 +178,7 @@ def table_html(sweep: Sweep, facts: dict[Cell, Known], values: dict[Cell, float 
 
 
 def lecture_html(sweep: Sweep) -> str:
-    """Return the lectures' printed tables for the variants on the page and those that they stand in for."""
+    """Return the lectures' printed tables for the variants on the page and for those that they replace."""
     shown, printed = set(sweep.kernels), []
     if sweep.key != "bandwidth_gb_s":
         return ""

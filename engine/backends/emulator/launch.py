@@ -16,6 +16,7 @@ from engine.backends.emulator.running.dependence import caveats_of
 from engine.backends.emulator.state.machine import EmulatorFault, Machine, Options
 from engine.backends.emulator.state.memory import AddressSpace, DeviceArray, code_addresses
 from engine.backends.emulator.state.schedule import LOCKSTEP, Schedule
+from engine.backends.emulator.state.tensor_maps import encode_record
 from engine.backends.emulator.watching import results
 from engine.backends.emulator.watching.observer import Observer, hooks_of
 from engine.backends.launch_limits import check_residency, check_sizes
@@ -257,11 +258,12 @@ def _arguments(device: Device, program: Program, step: Launch) -> dict[str, byte
         if isinstance(argument, Scalar):
             raw = np.array([argument.value], dtype_of(argument.dtype)).tobytes()
         elif isinstance(argument, TensorMap):
-            raise NotRunnable("The emulator has no copy engine: choose a GPU.")
+            raw = encode_record(argument, device.arrays[argument.buffer].base)
         else:
             raw = device.arrays[argument].base.to_bytes(8, "little")
         if len(raw) != param.size:
-            what = argument.dtype if isinstance(argument, Scalar) else f"the array `{argument}`"
+            given = argument.buffer if isinstance(argument, TensorMap) else argument
+            what = given.dtype if isinstance(given, Scalar) else f"the array `{given}`"
             raise PtxError(f"an argument of {step.kernel} has {param.size} bytes, but {what} is passed for it")
         made[param.name] = raw
     return made

@@ -13,9 +13,13 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from engine.backends.emulator.ptx.linear_forms import LinearForms
+from engine.backends.emulator.ptx.moved_accesses import moved_lines
 from engine.backends.emulator.ptx.parser import parse
 from engine.backends.emulator.ptx.program import NO_REQUEST, BasicBlock, Program, SharedRequest, SharedRequests, link
-from engine.backends.emulator.ptx.syntax import WIDTHS, Address, Instruction, Module, Symbol
+from engine.backends.emulator.ptx.syntax import WIDTHS, Instruction, Module
+from engine.backends.emulator.ptx.traits import traits_of
+from engine.backends.emulator.state.memory import lay_out
 from engine.compile.assembly import SharedAccess, shared_accesses
 from engine.compile.nvrtc import ASSEMBLED_ARCHITECTURE, EMULATED_ARCHITECTURE, assembled, compile_source
 from engine.records import CompileError, NotRunnable, Source
@@ -46,10 +50,13 @@ def requests_of(program: Program, accesses: Sequence[SharedAccess]) -> SharedReq
     sizes: dict[tuple[int, str], list[int]] = defaultdict(list)
     for access in accesses:
         sizes[access.place, access.op].append(access.size)
-    places = [place for block in program.blocks for place in _ptx_accesses(block, sizes)]
+    forms = LinearForms(program, lay_out(program.shared, 0)[0])
+    places = [place for block in program.blocks for place in _ptx_accesses(block, sizes, forms)]
     changed = [place for place in places if set(place.made) != {place.size}]
+    moved = moved_lines(program, accesses)
+    looped = _looped_lines(program, accesses)
     if not changed:
-        return SharedRequests()
+        return SharedRequests({}, moved, looped)
     before = _dominators(program.blocks, {0, *(callee.entry for callee in program.callees.values())})
     groups: dict[_PtxAccess, list[_PtxAccess]] = {place: [place] for place in changed if place.wider}
     absent = [place for place in changed if not place.made]
@@ -62,12 +69,22 @@ def requests_of(program: Program, accesses: Sequence[SharedAccess]) -> SharedReq
     brought = {place for group in groups.values() for place in group}
     found: dict[int, SharedRequest | None] = {}
     for place in changed:
-        known = place in brought or (not place.made and any(_repeats(place, other, before) for other in places))
-        request = _joined_request(place, groups[place]) if place in groups else NO_REQUEST if known else None
+        served = place in brought or (not place.made and any(_repeats(place, other, before) for other in places))
+        request = _joined_request(place, groups[place]) if place in groups else NO_REQUEST if served else None
         at = place.item.place
         found[at] = request if at not in found or found[at] == request else None  # all copies of a function must agree
     unsure = frozenset(place.item.line for place in changed if found[place.item.place] is None)
-    return SharedRequests({place: request for place, request in found.items() if request is not None}, unsure)
+    known = {place: request for place, request in found.items() if request is not None}
+    return SharedRequests(known, unsure | moved, looped)
+
+
+def _looped_lines(program: Program, accesses: Sequence[SharedAccess]) -> frozenset[int]:
+    """Return the .cu lines of the atomics that the assembler makes a loop of: load, compute, compare-and-swap."""
+    loads = {access.place for access in accesses if access.op == "ld"}
+    return frozenset(
+        item.line for block in program.blocks for item in block.body
+        if item.place in loads and traits_of(item.opcode).memory == "atomic"
+    )  # fmt: skip
 
 
 def _joined_request(leader: _PtxAccess, group: Sequence[_PtxAccess]) -> SharedRequest:
@@ -75,18 +92,18 @@ def _joined_request(leader: _PtxAccess, group: Sequence[_PtxAccess]) -> SharedRe
     return SharedRequest(leader.wider, first - leader.offset, sum(place.size for place in group))
 
 
-def _ptx_accesses(block: BasicBlock, sizes: dict[tuple[int, str], list[int]]) -> Iterable[_PtxAccess]:
+def _ptx_accesses(
+    block: BasicBlock, sizes: dict[tuple[int, str], list[int]], forms: LinearForms
+) -> Iterable[_PtxAccess]:
     for number, item in enumerate(block.body):
         op = item.words[0]
         if item.space != "shared" or op not in ("ld", "st") or item.words[-1] not in WIDTHS:
             continue
-        address = item.operands[1 if op == "ld" else 0]
-        if isinstance(address, Address):
-            base, offset = address.base, address.offset
-            if isinstance(base, Symbol):
-                base, offset = Symbol(base.name), offset + base.offset
+        address = forms.of(item.operands[1 if op == "ld" else 0])
+        if address is not None:
             size = WIDTHS[item.words[-1]] // 8 * item.count
-            yield _PtxAccess(item, block.index, number, op, size, base, offset, tuple(sizes[item.place, op]))
+            made = tuple(sizes[item.place, op])
+            yield _PtxAccess(item, block.index, number, op, size, address.terms, address.constant, made)
 
 
 def _families(leaders: Iterable[_PtxAccess]) -> Iterable[list[_PtxAccess]]:

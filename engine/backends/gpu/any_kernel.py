@@ -30,7 +30,8 @@ from engine.compile.names import readable
 from engine.compile.nvrtc import compile_source
 from engine.records import Array, Launch, NotRunnable, Plan, RunFailed, Settled, Timing
 
-Values = Sequence[bytes | str]  # the bytes of an argument, or the name of the array that it points to
+Piece = bytes | str  # the bytes of an argument, or the name of the array that it points to
+Values = Sequence[Piece | tuple[Piece, ...]]  # a tuple: the pieces of a struct
 # A module variable's name in the file -> its symbol, its bytes, and its initial value.
 Symbols = Mapping[str, tuple[str, int, Array | None]]
 
@@ -134,8 +135,11 @@ class _Held:
                 sentence = f"{kernel} wrote past the end of `{name}`; run it on the emulator to see the line."
                 raise RunFailed("out-of-bounds", sentence, finding="out-of-bounds")
 
-    def _argument(self, value: bytes | str) -> Any:
-        raw = self.there[value].data.ptr.to_bytes(8, "little") if isinstance(value, str) else value
+    def _argument(self, value: Piece | tuple[Piece, ...]) -> Any:
+        pieces = value if isinstance(value, tuple) else (value,)
+        raw = b"".join(
+            self.there[one].data.ptr.to_bytes(8, "little") if isinstance(one, str) else one for one in pieces
+        )
         return ctypes.create_string_buffer(raw, len(raw))
 
     def _address(self, name: str) -> int:

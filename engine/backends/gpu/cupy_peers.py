@@ -14,7 +14,7 @@ from engine.backends.gpu.launches import Prepared
 from engine.backends.gpu.peer import Peer, input_of, number_and_place, peer_of
 from engine.catalogue import kernel_named, trapezoid
 from engine.catalogue.libraries import CUB, CUPY
-from engine.catalogue.plans import knob
+from engine.catalogue.plans import value_of_parameter as knob  # the digest of methods holds this name
 from engine.records import NotRunnable
 
 

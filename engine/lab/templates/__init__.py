@@ -39,7 +39,7 @@ TEMPLATES: dict[str, Template] = {
     one.name: one
     for one in (
         Template("saxpy", "saxpy: a·x + y", 1 << 16,
-                 "saxpy<<<(n + block - 1) / block, 256>>>(2, float32[n]=range, float32[n]=ones, n)",
+                 "saxpy<<<(n + block - 1) / block, 256>>>(2, float32[n]=random, float32[n]=random, n)",
                  "y = saxpy(x, y, a)"),
         Template("reduction", "reduction: a sum", 1 << 16,
                  "reduction<<<(n + block - 1) / block, 256, 4 * block>>>(int32[n]=random, int32[1]=zeros, n)",

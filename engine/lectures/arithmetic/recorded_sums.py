@@ -120,9 +120,9 @@ def _rungs() -> Iterator[Settled]:
 
 
 def _sizes(rung: Settled) -> Iterator[Settled]:
-    knob = KERNELS[rung.kernel].parameter
+    parameter = KERNELS[rung.kernel].parameter
     for n in sorted({*SIZES, rung.n}):
-        for value in knob.values if knob else (None,):
+        for value in parameter.values if parameter else (None,):
             yield replace(rung, n=n, parameter=value)
 
 

@@ -258,15 +258,15 @@ def _tensor_float(value: float) -> int:
 
 def _with_carry(head: str, words: list[str], code: str, values: list[int]) -> list[int]:
     full = (1 << width(code)) - 1
-    carry = values[-1] if head in ("addc", "subc", "madc") else 0
+    carry = values[-1] if head in ("addc", "subc", "madc") else int(head == "sub")
     if head.startswith("sub"):
-        exact = (values[0] & full) - (values[1] & full) - carry
+        exact = (values[0] & full) + (~values[1] & full) + carry
     elif head.startswith("mad"):
         product = values[0] * values[1] >> (width(code) if "hi" in words else 0)
         exact = (product & full) + (values[2] & full) + carry
     else:
         exact = (values[0] & full) + (values[1] & full) + carry
-    return [exact & full, int(not 0 <= exact <= full)] if "cc" in words else [exact & full]
+    return [exact & full, int(exact > full)] if "cc" in words else [exact & full]
 
 
 def _kept(value: int, code: str = "s32") -> int:

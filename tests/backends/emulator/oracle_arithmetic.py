@@ -351,16 +351,16 @@ def _conversion(words: list[str], operands: list[str], widths: dict[str, int]) -
 
 
 def _with_carry(head: str, words: list[str], reads: list[Any], write: Any) -> Callable[[Registers], None]:
-    """Extended-precision arithmetic. The condition code is the carry, or the borrow, of the last such instruction."""
+    """Extended-precision arithmetic. A difference is a sum with the complement: it carries unless it borrows."""
     code = words[-1]
     bits = BITS[code]
     full = (1 << bits) - 1
 
     def act(registers: Registers) -> None:
         values = [read(registers) for read in reads]
-        carry = registers.get("carry", 0) if head in ("addc", "subc", "madc") else 0
+        carry = registers.get("carry", 0) if head in ("addc", "subc", "madc") else int(head == "sub")
         if head.startswith("sub"):
-            exact = (values[0] & full) - (values[1] & full) - carry
+            exact = (values[0] & full) + (~values[1] & full) + carry
         elif head.startswith("mad"):
             product = values[0] * values[1] >> (bits if "hi" in words else 0)
             exact = (product & full) + (values[2] & full) + carry
@@ -368,7 +368,7 @@ def _with_carry(head: str, words: list[str], reads: list[Any], write: Any) -> Ca
             exact = (values[0] & full) + (values[1] & full) + carry
         write(registers, exact & full)
         if "cc" in words:
-            registers["carry"] = int(exact < 0 or exact > full)
+            registers["carry"] = int(exact > full)
 
     return act
 

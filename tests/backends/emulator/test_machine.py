@@ -111,7 +111,7 @@ def test_the_deadline_ends_a_run():
 def test_an_unknown_instruction_is_named():
     text = """extern "C" __global__ void f(int *out) {
         out[0] = 1;
-        asm volatile("wgmma.fence.sync.aligned;");
+        asm volatile("tcgen05.fence;");
     }"""
     with pytest.raises(RunFailed) as failure:
         execute(text, out=zeros(2))

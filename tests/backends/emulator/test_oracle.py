@@ -47,6 +47,13 @@ def test_carry_runs_through_words() -> None:
     assert results(body) == [[0, 6, 2**32 - 1, 4]]
 
 
+def test_the_carry_of_a_difference_is_set_unless_it_borrows() -> None:
+    body = """sub.cc.u32 %r1, 5, 3; addc.u32 %r2, 0, 0; sub.cc.u32 %r1, 3, 5; addc.u32 %r3, 0, 0;
+      mov.b32 %r1, -1; add.cc.u32 %r1, %r1, 1; subc.u32 %r4, 9, 4; add.cc.u32 %r1, 0, 0; subc.u32 %r5, 9, 4;
+      st.global.v4.u32 [%q0], {%r2, %r3, %r4, %r5};"""
+    assert results(body) == [[1, 0, 5, 4]]
+
+
 def test_predicates_guards_and_branches() -> None:
     body = """setp.gt.s32 %p1|%p2, %r0, 1; mov.b32 %r1, 10; @%p1 mov.b32 %r1, 20; @!%p2 bra $L; mov.b32 %r2, 1; bra $M;
       $L: mov.b32 %r2, 2; $M: st.global.v2.u32 [%q0], {%r1, %r2};"""

@@ -208,8 +208,9 @@ REFUSED = {
         "thread 0 of block 0 calls through a pointer to no function with these parameters and results",
     ),
     "a function without a body": ("out[t] = nowhere(t);", "the function nowhere is declared but not defined"),
-    "malloc": ("int *p = (int *)malloc(4); *p = t; out[t] = *p;", "a call of malloc is not emulated"),
-    "a texture": ("out[t] = tex1Dfetch<int>((cudaTextureObject_t)7, t);", "a texture, a surface or a map for the copy engine is not emulated"),
+    "a surface": ("out[t] = surf1Dread<int>((cudaSurfaceObject_t)7, 4 * t);", "a surface, a gather from a texture or a map for the copy engine is not emulated"),
+    "no texture": ("out[t] = tex1Dfetch<int>((cudaTextureObject_t)7, t);", "thread 0 of block 0 reads a texture with the handle 0x7"),
+    "a layered texture": ("out[t] = tex2DLayered<int>((cudaTextureObject_t)7, t, t, 1);", "this form of texture is not emulated: tex.a2d"),
     "dynamic shared memory": (
         "extern __shared__ int own[]; own[t] = t; out[t] = own[31 - t];", "this launch sets none"
     ),

@@ -97,13 +97,21 @@ def test_blocks_may_wait_for_each_other_within_what_runs_together():
     assert (made["out"] == 42).all()
 
 
-def test_a_wait_for_a_block_that_has_not_started_is_a_deadlock():
-    text = """extern "C" __global__ void f(volatile int *flag) {
-        if (blockIdx.x == 0) while (flag[0] == 0) ;
-        else flag[0] = 1;
-    }"""
-    with pytest.raises(RunFailed, match=r"line 2: thread 0 of block 0 waits in a loop .* not started") as failure:
-        execute(text, grid=3, flag=zeros(2), options=Options(lanes=32))
+# The warp's other lanes wait behind the loop, but none of them writes the flag.
+WAITS_FOR_A_LATER_BLOCK = {
+    "a flag": "if (blockIdx.x == 0) while (flag[0] == 0) ;\n else flag[0] = 1;",
+    "a flag for one lane": "if (blockIdx.x == 0) { if (t == 0) while (!flag[0]) ;\n out[t] = 1; } else flag[0] = 1;",
+    "a barrier of the grid": "if (t == 0) { __threadfence(); atomicAdd((int *)flag, 1); while (flag[0] < 3); }\n"
+    "__syncthreads();\n flag[1] = 3;",
+}
+
+
+@pytest.mark.parametrize("name", WAITS_FOR_A_LATER_BLOCK)
+def test_a_wait_for_a_block_that_has_not_started_is_a_deadlock(name):
+    text = 'extern "C" __global__ void f(volatile int *flag, int *out) { int t = threadIdx.x;\n'
+    with pytest.raises(RunFailed, match=r"line 2: thread 0 of block 0 .* no running thread .* from 1 on") as failure:
+        execute(f"{text}{WAITS_FOR_A_LATER_BLOCK[name]}\n}}", grid=3, flag=zeros(2), out=zeros(32),
+                options=Options(lanes=32))  # fmt: skip
     assert failure.value.status == "deadlock"
 
 

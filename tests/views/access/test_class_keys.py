@@ -23,7 +23,7 @@ from views.access.policy import (
     parse_keys,
     role_of_key,
 )
-from views.access.sign_in import MOST_GUESSES, WITHIN_S, Guesses
+from views.access.sign_in import EVERY_S, LONGEST_WAIT_S, WrongKeys
 
 GIVEN = {"presenter": "p" * SHORTEST_KEY, "student": "s" * SHORTEST_KEY}
 TEXT = ", ".join(f"{role}={key}" for role, key in GIVEN.items())
@@ -146,16 +146,24 @@ def test_a_revoked_token_is_refused_and_a_new_one_is_not() -> None:
     assert signer.read(signer.issue("student", "tab", now=1002.0), now=1003.0) is not None
 
 
-def test_a_hundred_wrong_keys_an_hour_and_no_more() -> None:
+def test_wrong_keys_of_a_network_are_answered_one_a_second() -> None:
     now = [0.0]
-    guesses = Guesses(lambda: now[0])
-    for _ in range(MOST_GUESSES):
-        assert not guesses.wait_s("10.0.0.7")
-        guesses.failed("10.0.0.7")
-        now[0] += 1.0
-    assert guesses.wait_s("10.0.0.7") == WITHIN_S - MOST_GUESSES and not guesses.wait_s("10.0.0.8")
-    now[0] = WITHIN_S + 0.5
-    assert not guesses.wait_s("10.0.0.7")
-    for number in range(MOST_GUESSES):
-        guesses.failed(f"2001:db8::{number + 1:x}")  # one household
-    assert guesses.wait_s("2001:db8::ffff") and not guesses.wait_s("2001:db8:0:1::1")
+    wrong = WrongKeys(lambda: now[0])
+    assert [wrong.wait_s("10.0.0.7") for _ in range(3)] == [EVERY_S, 2 * EVERY_S, 3 * EVERY_S]
+    assert wrong.wait_s("10.0.0.8") == EVERY_S, "another address has a line of its own"
+    waits = [wrong.wait_s("10.0.0.7") for _ in range(100)]
+    assert waits[-1] is None and max(filter(None, waits)) <= LONGEST_WAIT_S, "no line grows without end"
+    now[0] = LONGEST_WAIT_S + 1
+    assert wrong.wait_s("10.0.0.7") == EVERY_S, "and none is kept for long"
+    assert wrong.wait_s("2001:db8::1") == EVERY_S and wrong.wait_s("2001:db8::2") == 2 * EVERY_S  # one household
+    assert wrong.wait_s("2001:db8:0:1::1") == EVERY_S
+
+
+def test_a_class_needs_a_confined_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(policy, "missing_confinement", lambda: "No Landlock.")
+    assert policy.decide_policy("127.0.0.1", {}, accounts=False).asks == "nothing"
+    for address, environment, accounts in (("0.0.0.0", {}, False), ("127.0.0.1", {KEYS: TEXT}, False)):
+        with pytest.raises(NotRunnable, match=policy.UNCONFINED):
+            policy.decide_policy(address, environment, accounts=accounts)
+        allowed = environment | {policy.UNCONFINED: "1"}
+        assert policy.decide_policy(address, allowed, accounts=accounts).asks == "key"

@@ -15,7 +15,7 @@ from views.access import policy, sign_in
 from views.access.gate import ALIVE, RETURN_COOKIE, SERVICE, Gate, ReturnAddress
 from views.access.headers import Headers
 from views.access.policy import KEYS
-from views.access.sign_in import MOST_GUESSES, Guesses
+from views.access.sign_in import EVERY_S, LONGEST_WAIT_S, WrongKeys
 
 GATE = Gate(behind)
 GIVEN = {"presenter": "presenter-key", "assistant": "assistant-key", "student": "the-students-key"}
@@ -24,8 +24,16 @@ ELSEWHERE = {"client": "10.0.0.7", "host": "ladder.school.edu"}
 
 
 @pytest.fixture(autouse=True)
-def no_guesses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sign_in, "_guesses", Guesses())
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The seconds for which wrong keys would wait; no test waits."""
+    made: list[float] = []
+
+    async def pause(seconds: float) -> None:
+        made.append(seconds)
+
+    monkeypatch.setattr(sign_in, "_wrong_keys", WrongKeys(lambda: 0.0))
+    monkeypatch.setattr(sign_in, "_pause", pause)
+    return made
 
 
 @pytest.fixture
@@ -102,14 +110,16 @@ def test_the_cookie_is_kept_from_scripts_other_sites_and_plain_connections(key: 
         assert "HttpOnly" in one.cookies[0] and "SameSite=lax" in one.cookies[0] and "Path=/" in one.cookies[0]
 
 
-def test_a_hundred_wrong_keys_block_their_address(key: None) -> None:
-    assert says("gate.wrong-key", signed_in("a guess").body)
-    for _ in range(MOST_GUESSES - 1):
-        assert signed_in("a guess").status == 401
-    answer = signed_in(GIVEN["student"])
-    assert answer.status == 429 and "try again in 60 min" in answer.body and not answer.cookies
-    assert signed_in(GIVEN["student"], client="10.0.0.8").status == 303
-    assert asked(GATE, "/metrics", authorization="Bearer presenter-key", **ELSEWHERE).status == 429
+def test_wrong_keys_are_answered_slowly_and_a_right_one_at_once(key: None, pauses: list[float]) -> None:
+    answers = [signed_in("a guess") for _ in range(200)]
+    assert says("gate.wrong-key", answers[0].body) and {one.status for one in answers} == {401, 429}
+    assert not any(one.cookies for one in answers) and pauses[0] == EVERY_S and max(pauses) <= LONGEST_WAIT_S
+    asked_before = len(pauses)
+    for role in ("student", "presenter"):
+        assert signed_in(GIVEN[role]).status == 303, "a whole hall behind this address comes in"
+    assert asked(GATE, "/metrics", authorization="Bearer presenter-key", **ELSEWHERE).status == 200
+    assert len(pauses) == asked_before
+    assert asked(GATE, "/metrics", authorization="Bearer no-such-key", **ELSEWHERE).status == 429
 
 
 def test_a_sign_in_is_logged_without_its_key(key: None, caplog: pytest.LogCaptureFixture) -> None:

@@ -178,14 +178,14 @@ def test_a_plot_without_counters_tells_the_next_step() -> None:
 
 
 def test_a_rung_for_a_gpu_alone_stands_with_its_recorded_time() -> None:
-    app = opened(ladder="tensor-cores", rung="tensor_wgmma")
+    app = opened(ladder="beyond-tiling", rung="matmul_split")
     html = html_of(app)
     assert (
         says("plot.only-on-gpu", html)
-        and recorded_time("tensor-cores", "tensor_wgmma") in html.partition('class="ladder"')[0]
+        and recorded_time("beyond-tiling", "matmul_split") in html.partition('class="ladder"')[0]
     )
     texts = json.loads(figures_of(app)[0])["data"][0]["text"]
-    assert len(texts) == len(LADDERS["tensor-cores"].rungs) and not any("refused" in text for text in texts)
+    assert len(texts) == len(LADDERS["beyond-tiling"].rungs) and not any("refused" in text for text in texts)
 
 
 def test_a_deadlock_stands_beside_the_recorded_time_and_the_schedule_is_chosen_here() -> None:

@@ -12,8 +12,10 @@ from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
+import click
 import pytest
 import streamlit
+from streamlit import net_util
 
 from tests.browser.conftest import running
 from views.server import streamlit_internals as internals
@@ -126,3 +128,12 @@ def test_nothing_else_is_used() -> None:
             classes |= set(re.findall(r"\.(st[A-Z]\w*)", text))
             test_ids |= set(re.findall(r"data-testid=[\"']?(\w+)", text))
     assert classes == set(internals.CLASSES) and test_ids == set(internals.TEST_IDS)
+
+
+def test_no_other_computer_is_asked_for_this_ones_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    def outside(*_: object, **__: object) -> None:
+        raise AssertionError("a request to another computer")
+
+    monkeypatch.setattr(net_util, "get_external_ip", outside)
+    monkeypatch.setattr(internals.cli.main_run, "invoke", lambda context: net_util.get_external_ip())
+    internals.run(click.Context(click.Command("streamlit run")))

@@ -10,19 +10,25 @@ import streamlit as st
 from engine.catalogue import KERNELS
 from engine.history.history import Known, device_line, latest, recorded_for
 from engine.lectures.claim import LECTURES, Claim, Computed, Counted, FastestBlock, Status, TimeRatio
-from engine.lectures.judge import Verdict, claims_of, runs, said, verdict
+from engine.lectures.judge import KINDS, Verdict, claims_of, runs, said, verdict
 from engine.records import Measurement, Settled
 from engine.records.words import size_text
 from views.html.table import cell, heading, table
 from views.ladder.view import WORK, Page, Section
 from views.shared import menus, work
 
+# The kinds of verdicts in the order of the tally: their sign, and the class of their colour.
 _SIGNS = {
-    "holds": ("✓", "holds", "ok"),
-    "direction": ("≈", "direction holds, size does not", ""),
-    "differs": ("✗", "does not hold", "bad"),
-    "close": ("✗", "does not hold: no difference", "bad"),
-    "untestable": ("–", "not testable here", ""),
+    "holds": ("✓", "ok"),
+    "answered": ("?", ""),
+    "direction": ("≈", ""),
+    "changed": ("↻", ""),
+    "rules": ("↻", ""),
+    "case": ("✗", ""),
+    "error": ("✗", "bad"),
+    "differs": ("✗", "bad"),
+    "close": ("✗", "bad"),
+    "untestable": ("–", ""),
 }
 
 
@@ -59,12 +65,12 @@ def section(page: Page, facts: Sequence[Known]) -> str:
     rows = [_row(claim, made) for claim, made in zip(claims, verdicts, strict=True)]
     titles = ("Verdict", "The lecture", "What is checked", "By its words", "Here", "Why")
     known = [made for made in verdicts if made is not None]
-    counts = {name: sum(made.outcome == name for made in known) for name in _SIGNS}
-    tally = [f"{sign} {counts[name]} {words}" for name, (sign, words, _) in _SIGNS.items() if counts[name]]
+    counts = {kind: sum(made.kind == kind for made in known) for kind in _SIGNS}
+    tally = [f"{sign} {counts[kind]} {KINDS[kind]}" for kind, (sign, _) in _SIGNS.items() if counts[kind]]
     if len(known) < len(claims):
         tally.append(f"{len(claims) - len(known)} not checked yet")
     return (
-        f'<section class="claims"><p class="tally">{len(claims)} claims: {", ".join(tally)}.</p>'
+        f'<section class="claims"><p class="tally">{len(claims)} claims: {"; ".join(tally)}.</p>'
         f"{table([heading(title, 'text') for title in titles], rows)}</section>"
     )
 
@@ -74,8 +80,8 @@ def _row(claim: Claim, made: Verdict | None) -> list[str]:
         needs = "needs a GPU" if _on_gpu(claim) and not menus.has_gpu() else "not checked"
         mark, here = f'<span class="dim">{needs}</span>', ""
     else:
-        sign, words, kind = _SIGNS[made.outcome]
-        mark = f'<b class="{kind}">{sign} {words}</b>'
+        sign, colour = _SIGNS[made.kind]
+        mark = f'<b class="{colour}">{sign} {KINDS[made.kind]}</b>'
         here = f"<b>{escape(made.found)}</b><small>{escape(_origin(made))}</small>"
     why = escape(claim.why) if made is not None else ""
     slide = f"<small>{LECTURES[claim.lecture]}: {escape(claim.slide)}</small>"
@@ -98,8 +104,9 @@ def _what(claim: Claim) -> str:
         case Counted():
             how = f"{' against '.join(kernels)}, N = {escape(size_text(claim.runs[0].n))}"
         case TimeRatio():
-            pairs = zip(kernels[::2], kernels[1::2], strict=True)
+            pairs = zip(kernels[::2], kernels[1::2], strict=False)
             how = ", ".join(f"{fast} against {slow}" if slow != fast else fast for slow, fast in pairs)
+            how += f", less {kernels[-1]}" if claim.quantity.beyond else ""
         case FastestBlock():
             how = f"{kernels[0]} with {', '.join(str(choice.block_size) for choice in claim.runs)} threads per block"
         case Status(edit):
@@ -108,7 +115,8 @@ def _what(claim: Claim) -> str:
             how = f"computed from {source}"
         case _:
             how = "nothing that runs here"
-    return f"{case}<small>{how}</small>"
+    question = f"{escape(claim.question)} " if claim.question else ""
+    return f"{question}{case}<small>{how}</small>"
 
 
 def _origin(made: Verdict) -> str:

@@ -6,7 +6,7 @@ from html import escape
 
 import streamlit as st
 
-from engine.catalogue.plans import knob
+from engine.catalogue.plans import value_of_parameter
 from engine.figures.law import law_figure
 from engine.figures.look import Figure, Look
 from engine.history import history
@@ -34,7 +34,7 @@ def run_sweep(page: Page) -> None:
 def law_name(page: Page) -> str:
     """Return the swept parameter, as a sentence begins."""
     law = law_of(page.rung.kernel)
-    return law.knob[0].capitalize() if law else ""
+    return law.swept[0].capitalize() if law else ""
 
 
 def controls(page: Page) -> None:
@@ -46,7 +46,7 @@ def controls(page: Page) -> None:
     also = "" if page.counting else f", and times on the GPU at N = {size_text(page.choice.n)}"
     st.button("Run the sweep", key="run_sweep", icon=":material/stacked_line_chart:",
               on_click=run_sweep, args=(page,),
-              help=f"Counts on the emulator at {count} {law.knob[1]}{also}.")  # fmt: skip
+              help=f"Counts on the emulator at {count} {law.swept[1]}{also}.")  # fmt: skip
 
 
 def figure(page: Page, facts: Facts, look: Look) -> Figure:
@@ -59,14 +59,14 @@ def figure(page: Page, facts: Facts, look: Look) -> Figure:
         for rung, choice in zip(page.ladder.rungs, page.choices, strict=True)
         if rung is not page.rung and same_parameter(rung.kernel, page.rung.kernel)
     }
-    own = page.choice.n if law.values else knob(page.kernel, page.choice)
+    own = page.choice.n if law.values else value_of_parameter(page.kernel, page.choice)
     return law_figure(law, page.choice, laws.points(page.choice, history.look_up), others, own, look)
 
 
 def same_parameter(one: str, other: str) -> bool:
     """Whether two kernels have the same parameter."""
     mine, theirs = law_of(one), law_of(other)
-    return mine is not None and theirs is not None and mine.knob == theirs.knob
+    return mine is not None and theirs is not None and mine.swept == theirs.swept
 
 
 def words(page: Page, facts: Facts) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from html import escape
 
 import streamlit as st
 
@@ -12,6 +13,7 @@ from engine.records import Settled
 from views.inside.work import InsideChoice, InsideWork, work_on
 from views.ladder.view import Page, Scene
 from views.picture import component
+from views.shared import messages
 
 WORK = "motion work"
 PATIENCE_S, POLL_S = 0.5, 0.4
@@ -55,12 +57,12 @@ def _wait(page: Page, inside: InsideWork) -> None:
     inside.advance(0.0)
     if inside.finished:
         st.rerun()
-    st.html(f'<p class="drawingblock">{inside.progress[1]}</p>')
+    st.html(f'<p class="drawingblock">{escape(inside.progress[1])}</p>')
 
 
 def _draw(page: Page, inside: InsideWork) -> None:
     if inside.picture is None:
-        st.warning(inside.reason or "There is nothing to draw.", icon=":material/block:")
+        messages.warning(inside.reason or "There is nothing to draw.")
         return
     component.show(titled(page.ladder, page.position, inside), "100%", choosable=page.position > 0)
 

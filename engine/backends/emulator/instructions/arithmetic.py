@@ -50,7 +50,7 @@ def arithmetic_executor(machine: Machine, item: Instruction) -> Executor:
     readers = [reader(source, code, widths, line) for source, code in zip(sources, operands, strict=True)]
     writers = [writer(target, code, widths, line) for target, code in zip(targets, results, strict=False)]
     compute = found.compute
-    symbolic = rule(item.opcode) if machine.options.sums else None
+    symbolic = rule(item.opcode) if machine.sums else None
     fits = isinstance(first, Register) and widths[first.index] == WIDTHS[results[0]]  # otherwise the result is widened
     if symbolic is not None and len(targets) == 1 and isinstance(first, Register) and fits:
         raw = [raw_reader(source, code, widths, line) for source, code in zip(sources, operands, strict=True)]

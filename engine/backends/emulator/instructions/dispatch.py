@@ -9,17 +9,22 @@ from engine.backends.emulator.instructions import (
     arithmetic,
     async_copy,
     atomics,
+    heap_calls,
     loads,
     matrix_memory,
     mbarriers,
     moves,
     runtime_calls,
+    tensor_copy,
     tensor_cores,
+    texture_reads,
     warp_wide,
+    warpgroup_products,
 )
 from engine.backends.emulator.instructions.arithmetic import batch_executor, batch_instructions
 from engine.backends.emulator.instructions.convergence import with_warp_sync_hooks
 from engine.backends.emulator.instructions.registry import MAKERS, Executor
+from engine.backends.emulator.instructions.straight_runs import LEAST, StraightRun, can_join
 from engine.backends.emulator.meanings.table import OPERATIONS, UnknownInstruction
 from engine.backends.emulator.ptx.program import BasicBlock, Program
 from engine.backends.emulator.ptx.syntax import Instruction, PtxError, Register
@@ -30,16 +35,29 @@ from engine.backends.emulator.state.machine import EmulatorFault, Machine
 
 # Importing a module registers its rows and the functions that make its executors.
 FAMILIES: tuple[ModuleType, ...] = (
-    arithmetic, async_copy, atomics, loads, matrix_memory, mbarriers, moves, runtime_calls, tensor_cores, warp_wide,
+    arithmetic, async_copy, atomics, heap_calls, loads, matrix_memory, mbarriers, moves, runtime_calls, tensor_copy,
+    tensor_cores, texture_reads, warp_wide, warpgroup_products,
 )  # fmt: skip
 
 
 def executors_of(machine: Machine, block: BasicBlock) -> list[tuple[Executor, int]]:
     """Return the executors of a block's body, each with its .cu line. PtxError for an unsupported instruction."""
-    executors = []
+    executors: list[tuple[Executor, int]] = []
     one_by_one = bool(machine.hooks.on_result)  # observers see each result
-    cached = _cached_executors(machine.program, machine.options.sums, one_by_one)
+    cached = _cached_executors(machine.program, machine.sums, one_by_one)
     batches = [(item,) for item in block.body] if one_by_one else _batches_of(machine.program, block.index)
+    run: list[tuple[Instruction, Executor]] = []
+
+    def end_run(number: int) -> None:
+        if len(run) < LEAST:
+            executors.extend((step, item.line) for item, step in run)
+        else:
+            key = block.index, -number
+            if key not in cached:
+                cached[key] = StraightRun([item for item, _ in run], [step for _, step in run], machine.sums)
+            executors.append((cached[key], run[0][0].line))
+        run.clear()
+
     for number, items in enumerate(batches):
         item = items[0]
         try:
@@ -54,8 +72,13 @@ def executors_of(machine: Machine, block: BasicBlock) -> list[tuple[Executor, in
             raise error.at(item.line, item.place) from None
         except Exception as error:
             raise EmulatorFault(item.line) from error
+        if executor is not None and not one_by_one and len(items) == 1 and can_join(item, machine.program.widths):
+            run.append((item, executor))
+            continue
+        end_run(number)
         if executor is not None:
             executors.append((with_result_hooks(machine, item, executor), item.line))
+    end_run(len(batches))
     return executors
 
 

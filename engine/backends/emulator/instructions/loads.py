@@ -136,3 +136,11 @@ _HEADS = ("prefetch", "prefetchu", "nanosleep", "discard", "applypriority", "gri
 def skip_hint(machine: Machine, item: Instruction) -> Executor | None:
     """Return None: a hint changes neither an answer nor a count."""
     return None
+
+
+@executes(Traits("createpolicy"))
+def make_policy(machine: Machine, item: Instruction) -> Executor:
+    """Return the executor that makes a policy of the L2, which is a hint: any number is one."""
+    put = writer(item.operands[0], "u64", machine.program.widths, item.line)
+    none = constant(0, "u64")
+    return lambda registers, mask: put(registers, none)

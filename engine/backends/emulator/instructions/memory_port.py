@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.backends.emulator.ptx.dataflow import branch_registers, operand_varies
+from engine.backends.emulator.ptx.guesses import guesses
 from engine.backends.emulator.ptx.syntax import (
     WIDTHS,
     Address,
@@ -29,6 +30,7 @@ from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.registers.operands import Reader, constant, raw_reader
 from engine.backends.emulator.registers.values import UNSIGNED, OuterSum, Value, plain
 from engine.backends.emulator.state.events import Access, Site
+from engine.backends.emulator.state.heap import HEAP_BYTES, Heap, heap_in
 from engine.backends.emulator.state.machine import Machine
 from engine.backends.emulator.state.memory import (
     LOCAL_WINDOW,
@@ -52,6 +54,14 @@ def out_of_bounds(
     at, verb = int(address[row, column]), _VERBS[site.op]
     if array is None:
         what = f"{verb} at address {hex(at % (1 << 64))}, where there is no array"
+        heap = heap_in(machine.space)
+        if heap is not None and heap.refused and not at >> RANGE_BITS:
+            what += f": line {heap.refused} got a null pointer, because the heap of {HEAP_BYTES:,} bytes is full"
+    elif isinstance(array, Heap):
+        fault = array.fault_at(at)
+        return machine.lane_failure(
+            "out-of-bounds", site.line, mask, row, column, f"{verb} {fault.what}", fault.finding
+        )
     else:
         size = machine.element_bytes_of(array)
         element, count = (at - array.base) // size, array.size // size
@@ -135,6 +145,7 @@ def site_of(machine: Machine, item: Instruction) -> Site:
     return Site(
         machine.next_site(), item.line, item.opcode, kind, space, WIDTHS[words[-1]] // 8, item.count, weak, tallies,
         uniform_address, uniform_value, decides, machine.program.requests.by_place.get(item.place),
+        item in guesses(machine.program),
     )  # fmt: skip
 
 
@@ -252,7 +263,8 @@ class Port:
             start = constant - array.base
             if raw.low + offset < array.base or raw.high + offset + size > array.base + array.size:
                 return None
-            return array, raw.rows.shifted(self.shift) + (raw.columns.shifted(self.shift) + (start >> self.shift))
+            index = raw.rows.shifted(self.shift) + (raw.columns.shifted(self.shift) + (start >> self.shift))
+            return None if array.sparse and array.absent(index << self.shift, size).any() else (array, index)
         array = self.machine.space.at(int(raw.item(0)) + offset)
         if array is None:
             return None
@@ -261,7 +273,7 @@ class Port:
             return None
         if size > 1 and int(np.bitwise_or.reduce(relative, axis=None)) & (size - 1):
             return None
-        return array, relative >> self.shift
+        return None if array.sparse and array.absent(relative, size).any() else (array, relative >> self.shift)
 
     def pieces(self, raw: Value, mask: Mask, sizes: Array | None = None) -> list[ArrayPiece]:
         """Return the active lanes by array; end the run at a bad address. `sizes`: bytes per lane (height, width), if
@@ -277,6 +289,8 @@ class Port:
                 raise out_of_bounds(self.machine, self.site, address, lanes, mask, None)
             relative = address[lanes] - array.base
             beyond = (relative < 0) | (relative > array.size - (self.site.size if sizes is None else sizes[lanes]))
+            if array.sparse:
+                beyond |= array.absent(relative, self.site.size if sizes is None else sizes[lanes])
             if beyond.any():
                 lanes[lanes] = beyond
                 raise out_of_bounds(self.machine, self.site, address, lanes, mask, array)

@@ -1,4 +1,7 @@
-"""Functions of the CUDA runtime that a kernel may call: printf and assert. Others are refused by name."""
+"""Functions of the CUDA runtime that a kernel may call: printf and assert; `heap_calls` has malloc and free.
+
+Others are refused by name.
+"""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ class Shape:
     @property
     def turned(self) -> bool:
         """Return whether there are 8 rows and more columns."""
-        return self.size[0] < self.size[1]
+        return self.size[0] == LINES < self.size[1]
 
     def operand(self, name: str) -> MatrixOperand:
         """Return the layout of A ("a") or B ("b") in the registers."""
@@ -186,7 +186,7 @@ def multiply(machine: Machine, item: Instruction) -> Executor:
     def step(registers: Registers, mask: Mask) -> None:
         a, b, c = get_left(registers, mask), get_right(registers, mask), get_sums(registers, mask)
         count = max(a.shape[2], b.shape[2], c.shape[2])
-        a, b, c = (_spread_over_blocks(each, count, mask) for each in (a, b, c))
+        a, b, c = (spread_over_blocks(each, count, mask) for each in (a, b, c))
         if shape.turned:
             a, b = b, a
         put_sums(registers, mask, product(a, b.swapaxes(0, 1), c, shape.kinds, saturate))
@@ -275,7 +275,7 @@ def _stacked(values: list[Array], mask: Mask) -> Array:
     return np.stack([from_lanes(value, mask) for value in spread])
 
 
-def _spread_over_blocks(value: Array, count: int, mask: Mask) -> Array:
+def spread_over_blocks(value: Array, count: int, mask: Mask) -> Array:
     """Repeat values that are the same in all blocks for each block."""
     if value.shape[2] == count:
         return value

@@ -41,7 +41,7 @@ def compare(a: Array, b: Array, test: str) -> Array:
         return unordered(a, b)
     if test == "num":
         return ~unordered(a, b)
-    return {**ORDERED, **LOWER}[test](a, b)
+    return (ORDERED.get(test) or LOWER[test])(a, b)
 
 
 def unordered(a: Array, b: Array) -> Array:
@@ -115,8 +115,13 @@ def truth(condition: Array, code: str) -> Array:
     return result
 
 
+_FEW = 1024
+
+
 def select(a: Array, b: Array, condition: Array) -> Array:
-    """Return a where the condition holds, else b, for unsigned a and b; np.where would cost ten times as much."""
+    """Return a where the condition holds, else b, for unsigned a and b; np.where is quicker for few elements only."""
+    if condition.size < _FEW and a.size < _FEW and b.size < _FEW:
+        return np.where(condition, a, b)
     result: Array = b ^ ((a ^ b) & bit_mask(condition, a.dtype))
     return result
 

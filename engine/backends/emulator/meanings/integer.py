@@ -197,23 +197,20 @@ def add_carried_carrying(a: Array, b: Array, carry: Array) -> tuple[Array, Array
 
 @computes("sub.cc.{t}", "t t -> t carry", t=CARRYING)
 def subtract_borrowing(a: Array, b: Array) -> tuple[Array, Array]:
-    """a - b and its borrow."""
-    return a - b, (unsigned(a) < unsigned(b)).astype(np.uint32)
+    """a - b, computed as a + ~b + 1, and the carry of that: 1 if nothing was borrowed."""
+    return a - b, (unsigned(a) >= unsigned(b)).astype(np.uint32)
 
 
 @computes("subc.{t}", "t t carry -> t", t=CARRYING)
-def subtract_borrowed(a: Array, b: Array, borrow: Array) -> Array:
-    """a - b - borrow."""
-    result: Array = a - b - borrow.astype(a.dtype)
-    return result
+def subtract_borrowed(a: Array, b: Array, carry: Array) -> Array:
+    """a + ~b + carry."""
+    return add_carried(a, ~b, carry)
 
 
 @computes("subc.cc.{t}", "t t carry -> t carry", t=CARRYING)
-def subtract_borrowed_borrowing(a: Array, b: Array, borrow: Array) -> tuple[Array, Array]:
-    """a - b - borrow, and the new borrow."""
-    part, first = subtract_borrowing(a, b)
-    rest, second = subtract_borrowing(part, borrow.astype(a.dtype))
-    return rest, first | second
+def subtract_borrowed_borrowing(a: Array, b: Array, carry: Array) -> tuple[Array, Array]:
+    """a + ~b + carry, and the new carry."""
+    return add_carried_carrying(a, ~b, carry)
 
 
 @computes("mad.{half}.cc.{t}", "t t t -> t carry", half=("lo", "hi"), t=CARRYING)

@@ -119,21 +119,27 @@ def _type(token: str, values: dict[str, Any]) -> str:
     return code
 
 
+_KINDS = [np.dtype(f"{kind}{size}") for kind in "iuf" for size in (1, 2, 4, 8) if (kind, size) != ("f", 1)]
+_UNSIGNED = {kind: np.dtype(f"u{kind.itemsize}") for kind in _KINDS}
+_SIGNED = {kind: np.dtype(f"i{kind.itemsize}") for kind in _KINDS}
+_WIDER = {kind: np.dtype(f"{kind.kind}{2 * kind.itemsize}") for kind in _KINDS if kind.itemsize < 8}
+
+
 def unsigned(a: Array) -> Array:
     """Return the same bits as unsigned integers."""
-    return a.view(f"u{a.dtype.itemsize}")
+    return a.view(_UNSIGNED[a.dtype])
 
 
 def widened(a: Array) -> Array:
     """Return the same values in twice the bits."""
-    return a.astype(f"{a.dtype.kind}{2 * a.dtype.itemsize}")
+    return a.astype(_WIDER[a.dtype])
 
 
 def bit_mask(condition: Array, dtype: str | np.dtype[np.generic]) -> Array:
     """Return a select mask: all ones where `condition` holds. Negating bytes first is one cheap pass; sign
     extends it."""
     dtype = np.dtype(dtype)
-    return np.negative(condition.view(np.int8)).astype(f"i{dtype.itemsize}").view(f"u{dtype.itemsize}")
+    return np.negative(condition.view(np.int8)).astype(_SIGNED[dtype]).view(_UNSIGNED[dtype])
 
 
 def halves(a: Array, signed: bool) -> tuple[Array, Array]:

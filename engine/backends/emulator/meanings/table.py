@@ -6,14 +6,33 @@ Missing are instructions that need more than their operands: mov, ld, st, atom, 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from types import ModuleType
 
+import numpy as np
+
 from engine.backends.emulator.meanings import bits, compare, convert, extremes, floating, half, integer
-from engine.backends.emulator.meanings.registry import DTYPES, OPERATIONS, Operation
+from engine.backends.emulator.meanings.compare import LOWER, ORDERED
+from engine.backends.emulator.meanings.registry import BITS, DTYPES, INTEGERS, OPERATIONS, Operation
 
 # Importing a module registers its opcodes.
 MEANINGS: tuple[ModuleType, ...] = (bits, compare, convert, extremes, floating, half, integer)
+
+# Opcodes that are one NumPy function, which is then called itself.
+_REALS = ("f32", "f64", "rn.f32", "rn.f64")
+_ALONE: dict[str, np.ufunc] = {
+    **{f"{name}.{t}": made for name, made in (("add", np.add), ("sub", np.subtract)) for t in (*INTEGERS, *_REALS)},
+    **{f"{name}.{t}": made for name, made in (("min", np.minimum), ("max", np.maximum)) for t in INTEGERS},
+    **{f"mul.{t}": np.multiply for t in (*(f"lo.{t}" for t in INTEGERS), *_REALS)},
+    **{f"{name}.{t}": made for t in ("pred", *BITS) for name, made in (
+        ("and", np.bitwise_and), ("or", np.bitwise_or), ("xor", np.bitwise_xor))},
+    **{f"setp.{name}.{t}": made for name, made in {**ORDERED, **LOWER}.items() for t in (*BITS, *INTEGERS, "f32", "f64")
+       if isinstance(made, np.ufunc) and (name, t[0]) != ("ne", "f")},
+}  # fmt: skip
+OPERATIONS.update(
+    (opcode, replace(OPERATIONS[opcode], compute=made)) for opcode, made in _ALONE.items() if opcode in OPERATIONS
+)
 
 __all__ = ["DTYPES", "MEANINGS", "OPERATIONS", "Operation", "UnknownInstruction", "operation"]
 

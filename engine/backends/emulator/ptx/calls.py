@@ -131,7 +131,7 @@ class CallGraph:
                 continue
             function = self.module.functions[name]
             if function.refused is not None:
-                raise function.refused
+                raise function.refused.at(None, None)  # a new error: the module is kept, and no traceback with it
             direct, indirect = self._callees(function)
             pointed |= indirect
             self._edges[name] = frozenset(direct | indirect)

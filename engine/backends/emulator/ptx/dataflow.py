@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from engine.backends.emulator.ptx.block_order import postdominators
 from engine.backends.emulator.ptx.program import BasicBlock, Program
 from engine.backends.emulator.ptx.special_registers import SPECIAL_REGISTERS
 from engine.backends.emulator.ptx.syntax import Instruction, Operand, Special
@@ -17,7 +18,7 @@ from engine.backends.emulator.ptx.traits import reads, registers_of, traits_of, 
 def varying_registers(program: Program) -> frozenset[int]:
     """Return the registers that can differ between the threads of a block."""
     blocks = program.blocks
-    meets = _postdominators(blocks)
+    meets = postdominators([block.successors for block in blocks])
     writers: dict[int, int] = {}
     for block in blocks:
         for item in block.body:
@@ -72,29 +73,6 @@ def _divergent_blocks(blocks: tuple[BasicBlock, ...], meets: list[int], found: s
                 ahead += [after for after in blocks[place].successors if after != meets[block.index]]
         apart |= seen
     return apart
-
-
-def _postdominators(blocks: tuple[BasicBlock, ...]) -> list[int]:
-    """Return the immediate postdominator of each block, the first block on every path to the end; -1: none."""
-    every = (1 << len(blocks)) - 1
-    behind = [every if block.successors else 1 << block.index for block in blocks]  # a block postdominates itself
-    changed = True
-    while changed:
-        changed = False
-        for block in reversed(blocks):
-            if not block.successors:
-                continue
-            common = every
-            for place in block.successors:
-                common &= behind[place]
-            common |= 1 << block.index
-            if common != behind[block.index]:
-                behind[block.index], changed = common, True
-    meets = []
-    for block in blocks:
-        others = [i for i in range(len(blocks)) if i != block.index and behind[block.index] >> i & 1]
-        meets.append(max(others, key=lambda i: behind[i].bit_count(), default=-1))
-    return meets
 
 
 @lru_cache(maxsize=64)

@@ -118,7 +118,8 @@ def _is_address_taken(function: Function, name: str) -> bool:
     return any(isinstance(each, Symbol) and each.name == name for operands in named for each in operands)
 
 
-_LEAST_ARGUMENTS = {"vprintf": 2, "__assertfail": 2}  # the emulated functions of the CUDA runtime
+# The emulated functions of the CUDA runtime.
+_LEAST_ARGUMENTS = {"vprintf": 2, "__assertfail": 2, "malloc": 1, "free": 1}
 _WORD = 8  # bytes of the largest word of local memory
 _MOST_CALLS = 20_000  # of copied functions (weighted) and guarded instructions in one kernel
 _COPY = 5  # weight of a copy; 20,000 copies took half a minute
@@ -372,10 +373,10 @@ class Inliner:
                 # Parameter symbols of a call are unique per inlined copy of the caller.
                 renamed = copy.names.get(name, name + copy.suffix if "#" in name else name)
                 return Symbol(renamed, offset)
-            case Address(base, offset) if base is not None:
+            case Address(base, offset, coordinates) if base is not None:
                 inner = self._operand(copy, base, branch)
                 assert isinstance(inner, Register | Symbol)
-                return Address(inner, offset)
+                return Address(inner, offset, tuple(self._operand(copy, each, branch) for each in coordinates))
             case Vector(items):
                 return Vector(tuple(self._operand(copy, item, branch) for item in items))
             case Group(items):

@@ -311,6 +311,8 @@ class _Parser:
                 raise InvalidPtx(f"no instruction follows the guard @{name}")
             guard, statement = found, statement.strip()
         opcode, _, rest = statement.partition(" ") if "\t" not in statement else _split_opcode(statement)
+        if opcode.startswith("tex."):  # `[texture, {x, y}]` is a list of operands, not an address
+            rest = rest.replace("[", "(").replace("]", ")")
         operands = tuple(self._operand(part) for part in split_at_commas(rest)) if rest.strip() else ()
         item = Instruction(opcode, operands, guard, self.statements.line, self.statements.place)
         check_instruction(item, self.widths)
@@ -362,7 +364,11 @@ class _Parser:
 
     def _address(self, text: str) -> Address:
         if "," in text:
-            raise PtxError("a texture, a surface or a map for the copy engine is not emulated")
+            place, *rest = split_at_commas(text)
+            start = self._address(place.strip())
+            parts = tuple(self._operand(part) for part in rest)
+            inner = tuple(item for part in parts for item in (part.items if isinstance(part, Vector) else (part,)))
+            return Address(start.base, start.offset, inner)
         found = re.match(r"([^+]+?)\s*(?:\+\s*(-?\w+))?$", text)
         if not found:
             raise PtxError(f"this address is not emulated: [{text}]", self.statements.line)

@@ -1,28 +1,33 @@
 """Link a kernel of a Module into a Program: inline device functions, cut basic blocks, compute live registers.
 
-Blocks are numbered in program order, so the group with the smallest program counter is the group in the lowest block;
-blocks of called functions follow the kernel's. A block ends at a branch, call, barrier or exit, before every
+The group in the block with the smallest number runs first (`block_order`); blocks of called functions follow the
+kernel's. A block ends at a branch, call, barrier or exit, before every
 warp-synchronous instruction, where lanes may wait for each other, and before every read of a clock, which thus counts
 all instructions before it. Sets of registers are bit sets in Python integers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from engine.backends.emulator.ptx.block_order import running_order
 from engine.backends.emulator.ptx.calls import Callee, argument_moves
 from engine.backends.emulator.ptx.inlining import Inliner, with_known_parameters
 from engine.backends.emulator.ptx.syntax import (
+    Address,
+    Group,
     Instruction,
     Label,
     Module,
+    Operand,
     PtxError,
     Register,
     Sink,
     Symbol,
     Variable,
+    Vector,
 )
 from engine.backends.emulator.ptx.traits import (
     branch_targets,
@@ -55,10 +60,14 @@ NO_REQUEST = SharedRequest(0)
 
 @dataclass(frozen=True)
 class SharedRequests:
-    """The requests that differ from the PTX, by PTX line. `unsure`: the .cu lines whose requests are unknown."""
+    """The requests that differ from the PTX, by PTX line.
+
+    .cu lines: `unsure`, with unknown requests; `looped`, with an atomic that is a loop in the machine code.
+    """
 
     by_place: Mapping[int, SharedRequest] = field(default_factory=dict)
     unsure: frozenset[int] = frozenset()
+    looped: frozenset[int] = frozenset()
 
 
 _STRONG = {"volatile", "acquire", "relaxed"}  # loads that observe concurrent writes
@@ -139,7 +148,10 @@ def link(module: Module, name: str) -> Program:
     widths = (*inliner.widths, 32)
     cut, places = _cut_blocks(items, inliner.tables, carry, inliner.entries)
     blocks = tuple(_without_unread(block, carry) for block in _with_liveness(cut))
-    shared = tuple(v for v in (*module.variables.values(), *inliner.locals) if v.space == "shared")
+    named = {name for block in blocks for item in _items(block) for each in item.operands for name in _names(each)}
+    shared = tuple(
+        v for v in (*module.variables.values(), *inliner.locals) if v.space == "shared" and v.name in named
+    )  # without the arrays of other kernels
     local = tuple(v for v in inliner.locals if v.space == "local")
     constants = {k: v for k, v in module.variables.items() if v.space in ("global", "const")}
     entries = {callee: places[label] for label, callee in inliner.entries.items()}
@@ -151,6 +163,20 @@ def link(module: Module, name: str) -> Program:
         name, function.params, blocks, widths, carry, _unique(shared), local, constants, SharedRequests(), callees,
         moves, deepest, functions, _addressed_parameters(function.params, blocks),
     )  # fmt: skip
+
+
+def _items(block: BasicBlock) -> tuple[Instruction, ...]:
+    return (*block.body, block.terminator) if block.terminator else block.body
+
+
+def _names(operand: Operand) -> Iterator[str]:
+    """Return the names of variables, parameters and functions in an operand."""
+    match operand:
+        case Symbol(name=name) | Address(base=Symbol(name=name)):
+            yield name
+        case Vector(items=items) | Group(items=items):
+            for each in items:
+                yield from _names(each)
 
 
 def _addressed_parameters(params: tuple[Variable, ...], blocks: tuple[BasicBlock, ...]) -> tuple[Variable, ...]:
@@ -220,7 +246,13 @@ def _cut_blocks(
         successors = goes if never_falls_through(after) else (*goes, index + 1)
         uses, defs = uses_and_defs((*block.body, after) if after else tuple(block.body), carry)
         made.append(BasicBlock(index, tuple(block.body), after, successors, uses, defs, 0, 0))
-    return made, places
+    order = running_order([block.successors for block in made], {0, *(places[name] for name in entries)})
+    new = {old: index for index, old in enumerate(order)}
+    blocks_in_order = [
+        replace(made[old], index=index, successors=tuple(new[place] for place in made[old].successors))
+        for index, old in enumerate(order)
+    ]
+    return blocks_in_order, {name: new[place] for name, place in places.items()}
 
 
 def _begins_block(item: Instruction) -> bool:

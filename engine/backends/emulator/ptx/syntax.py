@@ -81,10 +81,12 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """`[base+offset]`: base is a register, a symbol, or None for an absolute address."""
+    """`[base+offset]`: base is a register, a symbol, or None for an absolute address. `coordinates`: the place in the
+    map or texture at this address, as in `[base, {%r1, %r2}]`."""
 
     base: Register | Symbol | None
     offset: int
+    coordinates: tuple[Operand, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,13 +43,13 @@ class Traits:
 
     `form`: the kinds of its operands, a letter each (see `_KINDS`); None: unchecked. `choices`: the word after the head
     is one of these. `check`: raises InvalidPtx or PtxError if a further rule is broken. `writes`: the first operand is
-    written, unless it is an address. `reads_carry`: it reads the condition code. `memory`: the kind of access; a "copy"
-    reads global memory and writes shared memory later. `control`: it ends a basic block; for "branch" and "switch" the
-    last operand is the target. `converges`: the lanes of a warp that must wait for each other here: the lanes "named"
-    by its last operand, or the whole "warp". `waits`: lanes stop before it until their condition holds, or no other
-    lane can run. `varies`: its result depends on the lane or on the active lanes. `unsteady`: its result also changes
-    over time. `issued`: False for instructions that the emulator inserts and no GPU executes. `called`: its name in
-    CUDA C++.
+    written, unless it is an address. `updates`: it is read as well. `reads_carry`: it reads the condition code.
+    `memory`: the kind of access; a "copy" reads global memory and writes shared memory later. `control`: it ends a
+    basic block; for "branch" and "switch" the last operand is the target. `converges`: the lanes of a warp that must
+    wait for each other here: the lanes "named" by its last operand, or the whole "warp". `waits`: lanes stop before it
+    until their condition holds, or no other lane can run. `varies`: its result depends on the lane or on the active
+    lanes. `unsteady`: its result also changes over time. `issued`: False for instructions that the emulator inserts and
+    no GPU executes. `called`: its name in CUDA C++.
     """
 
     head: str
@@ -57,6 +57,7 @@ class Traits:
     choices: tuple[str, ...] = ()
     check: Callable[[Instruction], None] | None = None
     writes: bool = True
+    updates: bool = False
     reads_carry: bool = False
     memory: Literal["", "load", "store", "atomic", "copy"] = ""
     control: Literal["", "branch", "switch", "barrier", "call", "return", "exit", "trap"] = ""
@@ -95,6 +96,7 @@ _KINDS: dict[str, tuple[tuple[type, ...], str]] = {
     "v": ((Register, Immediate, Special, Vector), "a register or a number"),
     "s": ((Register, Immediate, Special, Vector, Symbol), "a register, a number or a variable"),
     "a": ((Address,), "an address in square brackets"),
+    "m": ((Address,), "a map and coordinates in square brackets"),
     "l": ((Symbol,), "a label"),
 }
 
@@ -105,6 +107,9 @@ def check_instruction(item: Instruction, widths: Sequence[int]) -> None:
     `widths`: bits of the function's registers.
     """
     traits = traits_of(item.opcode)
+    mapped = any(isinstance(operand, Address) and operand.coordinates for operand in item.operands)
+    if mapped and "m" not in (traits.form or ""):
+        raise PtxError("a surface, a gather from a texture or a map for the copy engine is not emulated")
     if traits.form is not None:
         _check_form(item, traits.form)
     if traits.choices:
@@ -238,8 +243,9 @@ def registers_of(operand: Operand) -> Iterator[int]:
     match operand:
         case Register(index):
             yield index
-        case Address(Register(index)):
-            yield index
+        case Address(base, _, coordinates):
+            for part in (base, *coordinates) if isinstance(base, Register) else coordinates:
+                yield from registers_of(part)
         case Vector(items) | Group(items):
             for item in items:
                 yield from registers_of(item)
@@ -262,11 +268,12 @@ def tells_time(item: Instruction) -> bool:
 
 def reads(item: Instruction, carry: int) -> Iterator[int]:
     """Yield the registers that an instruction reads. `carry`: the register that stands for the condition code."""
-    for operand in item.operands[1 if has_destination(item) else 0 :]:
+    traits = traits_of(item.opcode)
+    for operand in item.operands[1 if has_destination(item) and not traits.updates else 0 :]:
         yield from registers_of(operand)
     if item.guard:
         yield item.guard.index
-    if traits_of(item.opcode).reads_carry:
+    if traits.reads_carry:
         yield carry
 
 

@@ -167,12 +167,7 @@ class Chunk:
         detour = self.watch.detour()
         if detour is not None:
             return detour
-        if crews is None:
-            return min(groups)
-        crew = min(key[1] for key in groups)
-        if crews.switch():
-            crew = max(key[1] for key in groups)
-        return min(key for key in groups if key[1] == crew)
+        return min(groups) if crews is None else crews.choose(list(groups))
 
     def _execute(self, code: Code, key: Key, mask: Mask) -> None:
         lanes, step = self.lanes, None
@@ -296,7 +291,7 @@ class Chunk:
         self._end_leavers()
         assert item is not None and lanes.alive is not None
         for hook in self.hooks.on_barrier:
-            hook(item.line, mask, lanes.alive)
+            hook(code.block, mask, lanes.alive)
         registers = lanes.registers if mask.whole else lanes.scratch
         numbers, counts, *_ = *(read(registers) for read in code.numbers), None, None
         if vote is not None:

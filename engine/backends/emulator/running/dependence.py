@@ -123,19 +123,37 @@ _WAITS = (
     "Line {}: this loop repeats until other threads arrive or an atomic succeeds. The count depends on timing: on a "
     "GPU it differs, and changes from run to run."
 )
+_ALLOCATES = (
+    "Line {}: on a GPU malloc and free run code of their own and place memory elsewhere, so the instructions of this "
+    "line and the sectors of that memory differ."
+)
+_TEXTURES = "Line {}: a GPU counts reads of textures with counters of their own, which are not modelled here."
 _UNSURE = (
     "Line {}: the assembler moves or combines a shared memory access in a way that the emulator cannot follow; the "
     "PTX is counted."
+)
+_LOOPED = (
+    "Line {}: the assembler makes this atomic a loop that loads and compares until it succeeds. The count depends on "
+    "timing: the emulator counts one atomic and no load."
 )
 
 
 @lru_cache(maxsize=64)
 def caveats_of(program: Program) -> tuple[Caveat, ...]:
-    """Return the lines that wait for other threads (as in grid.sync()) and the lines with unclear machine code."""
+    """Return the lines that wait for other threads (as in grid.sync()), call malloc, or have unclear machine code."""
     waiting = {
         block.line for block in program.blocks if polls(program, block) and _waits_on_memory(program, block.index)
     }
-    said = dict.fromkeys(waiting, _WAITS) | dict.fromkeys(program.requests.unsure - waiting, _UNSURE)
+    heap = {item.line for item in program.instructions if item.opcode in ("call.malloc", "call.free")}
+    textures = {item.line for item in program.instructions if item.words[0] == "tex"}
+    requests = program.requests
+    said = (
+        dict.fromkeys(textures, _TEXTURES)
+        | dict.fromkeys(heap, _ALLOCATES)
+        | dict.fromkeys(requests.unsure, _UNSURE)
+        | dict.fromkeys(requests.looped, _LOOPED)
+    )
+    said |= dict.fromkeys(waiting, _WAITS)
     return tuple(Caveat(line, sentence.format(line)) for line, sentence in sorted(said.items()))
 
 

@@ -16,13 +16,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.backends.emulator.ptx.program import Program
+from engine.backends.emulator.ptx.traits import traits_of
 from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.registers.operands import Registers, expand_part, numbers_of
 from engine.backends.emulator.registers.values import UNSIGNED, Part, Value, plain, restrict
 from engine.backends.emulator.running.dependence import LoopDependence, loop_dependence
 from engine.backends.emulator.running.lanes import Key, Label, Lanes
 from engine.backends.emulator.state.machine import Machine
-from engine.backends.emulator.state.pointers import written_arrays
+from engine.backends.emulator.state.pointers import writes_one_of, written_arrays
 from engine.records import Array, RunFailed
 
 _MOST_COPIED_BYTES = 1 << 28  # of copies; a program that may write more counts as changing memory
@@ -271,8 +272,21 @@ class LoopWatch:
         if needs.memories and self._free_to_run() is not None:
             return True
         if needs.polls and needs.waits:
-            raise _waits_for_ever(self._lanes, start, any(key not in self._still for key in self._lanes.groups))
+            held = [place for place, crew in self._lanes.groups if (place, crew) not in self._still]
+            raise _waits_for_ever(self._lanes, start, any(self._may_write(place, needs) for place in held))
         raise _never_ends(self._lanes, start)
+
+    def _may_write(self, place: int, needs: LoopDependence) -> bool:
+        """Return whether lanes at a place may write the memory of a loop before they come to a block barrier."""
+        names, blocks = needs.names(self._lanes.machine), self._program.blocks
+        ahead = [place % len(blocks)]
+        for index in ahead:  # grows
+            last = blocks[index].terminator
+            control = traits_of(last.opcode).control if last else ""
+            if control == "call" or any(writes_one_of(self._lanes.machine, item, names) for item in blocks[index].body):
+                return True
+            ahead += [each for each in blocks[index].successors if control != "barrier" and each not in ahead]
+        return False
 
 
 # ---- messages
@@ -288,18 +302,18 @@ def _never_ends(lanes: Lanes, start: Snapshot) -> RunFailed:
 
 
 def _waits_for_ever(lanes: Lanes, start: Snapshot, held: bool) -> RunFailed:
-    """Return the failure of a loop that waits for a memory change no lane can make. `held`: lockstep holds
-    other lanes."""
-    machine, entries, why = lanes.machine, lanes.barriers.entries(), ""
+    """Return the failure of a loop that waits for a memory change no lane can make. `held`: lockstep holds lanes that
+    might make it."""
+    machine, entries, more = lanes.machine, lanes.barriers.entries(), ""
+    what = "a value that no running thread writes"
     if held:
         what = "another thread of its own warp, which cannot go on while the warp runs in lockstep"
-    else:
-        what = "a value that no running thread writes"
-        if entries:
-            why = f", while other threads wait for it at the barrier of line {entries[0].line}"
-        elif not machine.cooperative and machine.resident.first + machine.resident.blocks < machine.blocks:
-            why = ", and a block that has not started cannot write it either"
-    clause = f"{lanes.name(start.mask)} waits in a loop for {what}{why}"
+    elif entries:
+        more = f", while other threads wait for it at the barrier of line {entries[0].line}"
+    ended = machine.resident.first + machine.resident.blocks
+    if not machine.cooperative and ended < machine.blocks:
+        more += f"; the blocks from {ended:,} on cannot write it either, because they start when these have ended"
+    clause = f"{lanes.name(start.mask)} waits in a loop for {what}{more}"
     return machine.failure("deadlock", clause, _line(machine.program, start), "step-limit")
 
 

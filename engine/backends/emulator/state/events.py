@@ -26,7 +26,8 @@ class Site:
     volatile, relaxed, acquire and release ones. `number`: unique in the program. `tallies`: it adds the constant 1 to a
     word of shared memory and its result is unused. `uniform_address`, `uniform_value`: the address or value of an
     atomic is the same for all threads of a block. `decides_branch`: a branch depends on a value read by a volatile load
-    or an atomic. `request`: the access that the assembler makes of it, if that differs.
+    or an atomic. `request`: the access that the assembler makes of it, if that differs. `guess`: a plain load whose
+    value a compare-and-swap confirms before it counts.
     """
 
     number: int
@@ -42,6 +43,7 @@ class Site:
     uniform_value: bool = False
     decides_branch: bool = False
     request: SharedRequest | None = None
+    guess: bool = False
 
     @property
     def shared_rule(self) -> str:
@@ -111,13 +113,14 @@ class Hooks:
     on_basic_block: tuple[Callable[[BasicBlock, Mask], None], ...] = ()
     on_access: tuple[Callable[[Access], None], ...] = ()
     on_copy: tuple[Callable[[Access], None], ...] = ()
+    on_free: tuple[Callable[[Access], None], ...] = ()
     on_result: tuple[Callable[[Instruction, Mask, list[Value], list[Value]], None], ...] = ()
     on_warp_sync: tuple[Callable[[int, str, Mask, Array], None], ...] = ()
     on_shuffle: tuple[Callable[[int, Mask, Array], None], ...] = ()
     on_incomplete: tuple[Callable[[int, str, Mask], None], ...] = ()
     on_fence: tuple[Callable[[int, str, Mask], None], ...] = ()
     on_branch: tuple[Callable[[BasicBlock, Mask | None, Mask | None], None], ...] = ()
-    on_barrier: tuple[Callable[[int, Mask, Mask], None], ...] = ()
+    on_barrier: tuple[Callable[[BasicBlock, Mask, Mask], None], ...] = ()
     on_part_arrives: tuple[Callable[[Mask], None], ...] = ()
     on_part_released: tuple[Callable[[Mask], None], ...] = ()
     on_release: tuple[Callable[[Mask], None], ...] = ()

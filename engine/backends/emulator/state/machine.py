@@ -84,6 +84,7 @@ class Machine:
         self.local_size = self.kernel_local + _stack(self.program, self.kernel_local)
         self.code = code_addresses(self.program.functions)
         self.placed = {param.name: self._place(param) for param in self.program.placed}
+        self.sums = self.options.sums and self.blocks > 1  # with one block there is nothing to add to a row
         self.sites = 0
         self.clock = 0  # issued instructions
         kinds = {bits: np.zeros((1, 1), UNSIGNED[bits]) for bits in set(self.program.widths)}

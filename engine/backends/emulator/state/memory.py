@@ -14,19 +14,25 @@ import numpy as np
 from engine.backends.emulator.ptx.syntax import Variable
 from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.registers.values import UNSIGNED
-from engine.records import Array
+from engine.records import Array, Texture
 
 RANGE_BITS = 36
 SHARED_WINDOW = 1 << RANGE_BITS
 LOCAL_WINDOW = 2 << RANGE_BITS
 _CODE_WINDOW = 3 << RANGE_BITS
+_TEXTURE_WINDOW = 4 << RANGE_BITS
 _CODE_BYTES = 16  # distance between two functions
 _FIRST_RANGE = 16
 _MIDDLE = 1 << (RANGE_BITS - 1)
 
 
 class DeviceArray:
-    """An array in device memory. `data` is its bytes (padded to 16); `element` the bytes of one element."""
+    """An array in device memory. `data` is its bytes (padded to 16); `element` the bytes of one element.
+
+    `sparse`: some bytes below `size` cannot be accessed (see `absent`).
+    """
+
+    sparse = False
 
     def __init__(self, name: str, data: Array, size: int, element: int, number: int, constant: bool = False) -> None:
         self.name, self.data, self.size, self.element, self.constant = name, data, size, element, constant
@@ -39,6 +45,10 @@ class DeviceArray:
         if found is None:
             found = self._views[size] = self.data[: self.size // size * size].view(UNSIGNED[8 * size])
         return found
+
+    def absent(self, relative: Array, size: Array | int) -> Array:
+        """Return whether accesses of `size` bytes at these bytes of a sparse array are outside it."""
+        return (relative < 0) | (relative > self.size - size)
 
     def put(self, size: int, index: Array, value: Array, shape: tuple[int, int]) -> None:
         """Store words of `size` bytes from all lanes of `shape`; if lanes collide, the last lane wins."""
@@ -56,14 +66,28 @@ class AddressSpace:
 
     def __init__(self) -> None:
         self._arrays: dict[int, DeviceArray] = {}
+        self.textures: dict[int, Texture] = {}  # by their handles
+
+    def bind(self, texture: Texture) -> int:
+        """Add a texture, and return its handle."""
+        handle = _TEXTURE_WINDOW + len(self.textures)
+        self.textures[handle] = texture
+        return handle
 
     def add(self, name: str, data: Array, element: int, constant: bool = False) -> DeviceArray:
         """Copy the bytes of `data` to a new address."""
         raw = np.ascontiguousarray(data).view(np.uint8).reshape(-1)
         kept = np.zeros(-(-max(raw.size, 1) // 16) * 16, np.uint8)
         kept[: raw.size] = raw
-        number = _FIRST_RANGE + len(self._arrays)
-        made = self._arrays[number] = DeviceArray(name, kept, raw.size, element, number, constant)
+        return self.place(DeviceArray(name, kept, raw.size, element, self.next_number(), constant))
+
+    def next_number(self) -> int:
+        """Return the number of the next array's address range."""
+        return _FIRST_RANGE + len(self._arrays)
+
+    def place(self, made: DeviceArray) -> DeviceArray:
+        """Add an array that was made with the next number."""
+        self._arrays[self.next_number()] = made
         return made
 
     def arrays(self) -> list[DeviceArray]:
@@ -85,7 +109,8 @@ def lay_out(variables: Sequence[Variable], dynamic: int) -> tuple[dict[str, int]
             top += variable.size
     external = [variable for variable in variables if variable.external]
     if external:
-        top = -(-top // 16) * 16
+        alignment = max(16, *(variable.alignment for variable in external))
+        top = -(-top // alignment) * alignment
         places.update({variable.name: top for variable in external})
         top += dynamic
     return places, top

@@ -10,6 +10,8 @@ from engine.backends.emulator.ptx.syntax import WIDTHS, Address, Instruction, Sp
 from engine.backends.emulator.ptx.traits import has_destination, registers_of, traits_of
 from engine.backends.emulator.state.machine import Machine
 
+HEAP = "the heap"  # the origin of a pointer from malloc
+
 
 def written_arrays(machine: Machine) -> frozenset[int]:
     """Return the base addresses of the device arrays that a store or an atomic of the program may access.
@@ -20,6 +22,16 @@ def written_arrays(machine: Machine) -> frozenset[int]:
     items = [item for block in machine.program.blocks for item in block.body]
     writing = [item for item in items if traits_of(item.opcode).memory in ("store", "atomic")]
     return arrays_met(machine, [addresses(item)[0] for item in writing if item.space not in ("shared", "local")])
+
+
+def writes_one_of(machine: Machine, item: Instruction, names: set[str | int]) -> bool:
+    """Return whether an instruction may write one of these memories: spaces by name, device arrays by their base."""
+    if traits_of(item.opcode).memory not in ("store", "atomic"):
+        return False
+    if item.space in ("shared", "local"):
+        return item.space in names
+    generic = not item.space and "shared" in names
+    return generic or not names.isdisjoint(arrays_met(machine, addresses(item)[:1]))
 
 
 def addresses(item: Instruction) -> list[Address]:
@@ -40,6 +52,8 @@ def arrays_met(machine: Machine, places: Iterable[Address]) -> frozenset[int]:
     for name in names:
         if name in machine.symbols:
             bases.add(machine.symbols[name])
+        elif name == HEAP:
+            bases |= {array.base for array in machine.space.arrays() if array.sparse}
         elif name in machine.arguments:
             raw = machine.arguments[name]
             words = (int.from_bytes(raw[at : at + 8], "little") for at in range(0, len(raw) - 7, 8))
@@ -74,6 +88,8 @@ def _origins(program: Program) -> dict[int, set[str]]:
                     sources.add(operand.base.name)
                 elif isinstance(operand, Special) and "envreg" in operand.name:
                     sources.add("grid workspace")
+                if item.opcode == "call.malloc":
+                    sources.add(HEAP)
                 for index in registers_of(operand):
                     sources |= origins.get(index, set())
             for index in registers_of(item.operands[0]):
@@ -85,9 +101,8 @@ def _origins(program: Program) -> dict[int, set[str]]:
 
 
 @lru_cache(maxsize=64)
-def smallest_shared_part(program: Program) -> int:
-    """Return the bytes of the smallest access to shared memory, at most 4: the granularity of its race checks."""
-    sizes = [
-        WIDTHS.get(item.words[-1], 32) // 8 for block in program.blocks for item in block.body if item.space == "shared"
-    ]
-    return min([4, *sizes])
+def smallest_part(program: Program, spaces: tuple[str, ...]) -> int:
+    """Return the bytes of the smallest access to these spaces, at most 4: the granularity of their race checks."""
+    items = [item for block in program.blocks for item in block.body if item.space in spaces]
+    items = [item for item in items if item.space or traits_of(item.opcode).memory]
+    return min([4, *(WIDTHS.get(item.words[-1], 32) // 8 for item in items)])

@@ -244,3 +244,8 @@ class ResidentBlocks:
     def copies(self) -> AsyncCopies:
         """Return their asynchronous copies."""
         return AsyncCopies(self.info.rows, self.info.blocks)
+
+    @cached_property
+    def products(self) -> AsyncCopies:
+        """Return their asynchronous matrix products, in groups like copies."""
+        return AsyncCopies(self.info.rows, self.info.blocks)

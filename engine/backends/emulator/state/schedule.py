@@ -78,6 +78,8 @@ class Crews:
         self.random.shuffle(crews)
         return crews
 
-    def switch(self) -> bool:
-        """Return whether the next crew takes over now."""
-        return self.random.random() < 0.05
+    def choose(self, keys: list[tuple[int, int]]) -> tuple[int, int]:
+        """Return the group that runs next, of groups (block of the program, crew): mostly of the first crew."""
+        crews = sorted({crew for _, crew in keys})
+        crew = crews[-1] if self.random.random() < 0.05 else crews[0]
+        return min(key for key in keys if key[1] == crew)

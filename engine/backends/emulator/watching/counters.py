@@ -1,4 +1,4 @@
-"""Count the activity of warps per .cu line: instructions, branches, barriers, shuffles.
+"""Count the activity of warps per .cu line: instructions, branches, barriers, warp synchronisations, shuffles.
 
 All counts but `thread_instructions` are of warps, and of the PTX, which the GPU's compiler may shorten. A counter is a
 registered class:
@@ -166,19 +166,20 @@ class BarrierArrivals(LineCounter):
 
     names = ("barriers",)
 
-    def on_barrier(self, line: int, mask: Mask, alive: Mask) -> None:
+    def on_barrier(self, block: BasicBlock, mask: Mask, alive: Mask) -> None:
         """Count the arriving warps."""
-        self.count(line, "barriers", mask.warps)
+        self.count(block.line, "barriers", mask.warps)
 
 
 @counts
-class Shuffles(LineCounter):
-    """Shuffles; votes and similar instructions count as instructions only."""
+class WarpSynchronisations(LineCounter):
+    """Instructions for which the lanes of a warp converge, and the shuffles among them."""
 
-    names = ("shuffles",)
+    names = ("warp_syncs", "shuffles")
 
     def on_warp_sync(self, line: int, opcode: str, mask: Mask, members: Array) -> None:
-        """Count a shuffle."""
+        """Count a warp-wide instruction."""
+        self.count(line, "warp_syncs", mask.warps)
         if traits_of(opcode).head == "shfl.sync":
             self.count(line, "shuffles", mask.warps)
 

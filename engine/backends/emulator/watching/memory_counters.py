@@ -52,7 +52,7 @@ def aggregated_sectors(access: Access, apart: int) -> int:
 
 _CACHED = 4096
 _NEVER: list[tuple[int, int]] = []  # an access that was not seen before
-_BEYOND = 1 << 20  # more bytes than shared memory has
+_BEYOND, _FAR = 1 << 20, 1 << 50  # more bytes than shared memory has, and than two arrays are apart
 
 
 @counts
@@ -152,14 +152,15 @@ class MemoryRequests(LineCounter):
     def _by_class(self, access: Access, op: str, rows: Array, columns: Array | None) -> tuple[int, int, int]:
         """Count blocks by class: addresses that differ by whole sectors count alike; in shared memory all blocks do."""
         mask, size = access.mask, _size(access)
-        if columns is None:
-            classes, counts = [0], [mask.width]
+        if columns is None or columns.size == 1:
+            classes, counts = [0 if columns is None else int(columns.flat[0]) & (SECTOR - 1)], [mask.width]
         else:
             found, times = np.unique(columns & (SECTOR - 1), return_counts=True)
             classes, counts = found.tolist(), (times * (mask.width // columns.size)).tolist()
         main = second = most = 0
-        if access.space == "shared":  # moving all lanes by whole words only renames the banks
-            rows = rows + (_BEYOND - (int(rows.flat[0]) & -max(size, WORD)))  # never negative
+        # Moving all lanes by whole words only renames the banks, and by whole sectors the sectors.
+        unit = max(size, WORD) if access.space == "shared" else 1 if op == "const" else SECTOR
+        rows = rows + ((_BEYOND if access.space == "shared" else _FAR) - (int(rows.flat[0]) & -unit))  # never negative
         shape = (access.space, access.site.op, op, size, mask.row_key, rows.tobytes())
         for start, count in zip(classes, counts, strict=True):
             key = (start, *shape)

@@ -42,6 +42,9 @@ class Observer:
         """An asynchronous copy to shared memory starts: it may write at any time until its `on_access`. Its values are
         given if they are known."""
 
+    def on_free(self, access: Access) -> None:
+        """Lanes have freed memory of the heap: `sizes` bytes from each address."""
+
     def on_result(self, item: Instruction, mask: Mask, before: list[Value], registers: list[Value]) -> None:
         """An instruction has written its registers, given in the rows and columns of the mask.
 
@@ -63,8 +66,8 @@ class Observer:
     def on_branch(self, block: BasicBlock, taken: Mask | None, other: Mask | None) -> None:
         """The conditional branch at the end of `block` is decided: the lanes of either side, None for no lane."""
 
-    def on_barrier(self, line: int, mask: Mask, alive: Mask) -> None:
-        """Lanes arrive at a block barrier; `alive`: the lanes of the chunk that have not ended."""
+    def on_barrier(self, block: BasicBlock, mask: Mask, alive: Mask) -> None:
+        """Lanes arrive at the barrier at the end of `block`; `alive`: the lanes of the chunk that have not ended."""
 
     def on_part_arrives(self, mask: Mask) -> None:
         """Lanes arrive at a barrier for a number of threads, perhaps not the whole block; some continue at once."""
@@ -106,6 +109,7 @@ def hooks_of(observers: Sequence[Observer]) -> Hooks:
         ),
         on_access=tuple(one.on_access for kind, one in every if kind.on_access is not Observer.on_access),
         on_copy=tuple(one.on_copy for kind, one in every if kind.on_copy is not Observer.on_copy),
+        on_free=tuple(one.on_free for kind, one in every if kind.on_free is not Observer.on_free),
         on_result=tuple(one.on_result for kind, one in every if kind.on_result is not Observer.on_result),
         on_warp_sync=tuple(one.on_warp_sync for kind, one in every if kind.on_warp_sync is not Observer.on_warp_sync),
         on_shuffle=tuple(one.on_shuffle for kind, one in every if kind.on_shuffle is not Observer.on_shuffle),

@@ -202,15 +202,16 @@ class Tracer(Observer):
         jump = lane_sets(sides[0]) if sides[0] is not None else (0,) * len(lanes)
         self._add(TracedStep(block.line, "branch", block.terminator.opcode, lanes, taken=jump))
 
-    def on_barrier(self, line: int, mask: Mask, alive: Mask) -> None:
+    def on_barrier(self, block: BasicBlock, mask: Mask, alive: Mask) -> None:
         """Add an arrival at __syncthreads()."""
         rows = self._rows(mask) if self._column >= 0 else None
         if rows is not None:
             waiting = next(
-                (i.opcode for i in self._pending if i.line == line and traits_of(i.opcode).control == "barrier"), "bar"
+                (i.opcode for i in self._pending if i.line == block.line and traits_of(i.opcode).control == "barrier"),
+                "bar",
             )
-            self._flush_to(waiting, line)
-            self._add(TracedStep(line, "barrier", waiting, lane_sets(rows)))
+            self._flush_to(waiting, block.line)
+            self._add(TracedStep(block.line, "barrier", waiting, lane_sets(rows)))
 
     def on_warp_sync(self, line: int, opcode: str, mask: Mask, members: Array) -> None:
         """Add a shuffle, a vote or __syncwarp()."""

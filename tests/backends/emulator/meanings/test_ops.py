@@ -120,7 +120,7 @@ GROUPS: dict[str, list[str]] = defaultdict(list)
 for _opcode, _found in OPERATIONS.items():
     _function = _found.compute.func if isinstance(_found.compute, partial) else _found.compute
     if "approx" not in _opcode and "full" not in _opcode:
-        GROUPS[f"{_function.__module__.rsplit('.', 1)[1]}.{_function.__name__}"].append(_opcode)
+        GROUPS[f"{_function.__module__.rsplit('.', 1)[-1]}.{_function.__name__}"].append(_opcode)
 
 ROWS = st.lists(st.lists(st.integers(0, 2**64 - 1), min_size=5, max_size=5), min_size=1, max_size=4)
 

@@ -10,6 +10,7 @@ from engine.backends.emulator.ptx.program import SharedRequest
 from engine.backends.emulator.running.dependence import caveats_of
 from engine.backends.emulator.watching import results
 from engine.compile.assembly import SharedAccess
+from engine.compile.control_flow import PREDICATED
 from engine.records import Source
 from tests.backends.emulator.small_kernels import GRID_SYNC, execute, zeros
 
@@ -32,6 +33,7 @@ FILL = "for (int k = 0; k < 8; k++) s[t + 128 * k] = out[t + 128 * k]; __syncthr
     [
         ("out[t] = s[8] + s[9] + s[10] + s[11];", 1, 2),  # 16 bytes: two passes at least
         ("out[t] = s[t] + s[t + 1] + s[t + 2] + s[t + 3];", 4, 4),  # with a start that is not aligned to its size
+        ("assert(t < 512); out[t] = s[8] + s[9] + s[10] + s[11];", 1, 2),  # a call says its number in a comment
         ("out[t] = s[4 * t] + s[4 * t + 1];", 1, 4),  # every other pair of banks, by half warp
         ("out[t] = s[4 * t + 3] + 2 * s[4 * t + 1] + 3 * s[4 * t + 2] + 4 * s[4 * t];", 1, 4),
         ("out[t] = s[4 * t + 4] + s[4 * t + 5] + s[4 * t + 6];", 1, 4),  # the fourth is read, and not used
@@ -49,6 +51,12 @@ def test_neighbouring_stores_are_one_request():
     body = "for (int k = 0; k < 4; k++) s[4 * t + k] = k * t; __syncthreads(); out[t] = s[5 * t];"
     totals, _ = counted(body)
     assert (totals["shared_store_requests"], totals["shared_store_wavefronts"]) == (1, 4)
+
+
+def test_neighbouring_variables_are_one_request():
+    body = "__shared__ int b[2], c[2]; if (t < 2) { b[t] = out[t]; c[t] = out[t + 4]; } __syncthreads();"
+    totals, _ = counted(f"{body} out[t] = b[0] * t + c[0] + b[1] + 3 * c[1];")
+    assert (totals[LOADS], totals[PASSES]) == (1, 2)
 
 
 def test_turns_of_a_loop_that_are_joined_ask_once(monkeypatch):
@@ -111,3 +119,45 @@ def test_waiting_for_others_is_said_with_its_line():
     assert {caveat.line for caveat in caveats_of(load(Source("test.cu", GRID_SYNC, "int32"), "f"))} <= {7, 9}
     assert caveats_of(load(Source("test.cu", GRID_SYNC, "int32"), "f"))
     assert not caveats_of(program("for (int k = t; k < 99; k += 32) out[atomicAdd(out + 5, 1)] = k;"))
+
+
+def test_a_load_that_the_assembler_moves_into_a_branch_is_said():
+    text = HEAD.replace("int *out", "int *out, int n") + "s[t] = out[t]; __syncthreads();\nint sum = s[0];"
+    text += "for (int k = t; k < n; k += 32) out[k] /= sum; }"
+    (told,) = caveats_of(load(Source("test.cu", text, "int32"), "f"))
+    assert told.line == 2
+
+
+def test_a_load_that_the_assembler_moves_out_of_a_branch_is_said():
+    made = program("s[t] = out[t]; __syncthreads();\nif (out[t] > 3) out[t] = s[99 - t];")
+    (place,) = places(made)
+    (stored,) = places(made, "st")
+    store = SharedAccess(stored, "st", 4, frozenset())
+    moved = requests_of(made, [store, SharedAccess(place, "ld", 4, frozenset())])
+    assert moved.unsure == {2}
+    assert not requests_of(made, [store, SharedAccess(place, "ld", 4, frozenset({PREDICATED}))]).unsure
+
+
+def test_a_load_behind_a_branch_is_joined_with_one_before_it():
+    body = "__shared__ int c, o; if (t == 0) { c = out[5]; o = 2 * c; } __syncthreads(); if (t >= c) out[t] = o;"
+    totals, _ = counted(body)
+    assert totals[LOADS] == 1
+
+
+def test_an_atomic_that_is_a_loop_in_the_machine_code_is_said():
+    text = HEAD.replace("int s", "float s") + "s[t] = out[t];\natomicAdd(&s[t % 3], 2.5f); out[t] = s[t]; }"
+    (told,) = caveats_of(load(Source("test.cu", text, "int32"), "f"))
+    assert told.line == 2 and "depends on timing" in told.message
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if (t < 16) s[t] += s[t + 16]; __syncthreads(); if (t == 0) out[0] = s[0];",
+        "if (t >= out[5]) return; s[t] = 2 * s[t + 1]; out[t] = s[t];",
+        "for (int k = 0; k < out[5]; k++) { if (out[k] & 1) s[t + k] += k; } out[t] = s[t];",
+        "for (int k = 16; k > 0; k /= 2) { if (t < k) s[t] += s[t + k]; __syncwarp(); } out[t] = s[t];",
+    ],
+)
+def test_an_access_at_its_own_branch_has_no_caveat(body):
+    assert not caveats_of(program(f"s[t] = out[t]; __syncthreads(); {body}"))

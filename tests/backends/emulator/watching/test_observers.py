@@ -7,7 +7,7 @@ import pytest
 
 from engine.backends.emulator.launch import execute
 from engine.backends.emulator.state.events import NO_HOOKS
-from engine.backends.emulator.watching.counters import ALL_COUNTERS, LineCounter, counts
+from engine.backends.emulator.watching.counters import ALL_COUNTERS, LineCounter, WarpSynchronisations, counts
 from engine.backends.emulator.watching.observer import Observer, hooks_of
 from engine.records import Buffer, Choice, Finding, Launch, Plan, Source
 from engine.records.counters import COUNTERS, IN_JSON
@@ -45,6 +45,21 @@ def test_a_counter_that_is_handed_in_counts_by_line():
     launched(TEXT, grid=3, block=64, observers=[fences], out=zeros(64))
     assert fences.totals() == {"fences": 6}
     assert fences.by_line("test.cu") == {3: {"fences": 6}}
+
+
+def test_every_instruction_for_which_lanes_wait_is_a_warp_synchronisation():
+    text = """extern "C" __global__ void f(int *out) {
+        int t = threadIdx.x;
+        __syncwarp();
+        int some = __any_sync(~0u, t);
+        int other = __shfl_xor_sync(~0u, t, 1);
+        asm volatile("bar.warp.sync 0xffffffff;");
+        __syncthreads();
+        out[t] = some + other + __activemask();
+    }"""
+    counter = WarpSynchronisations()
+    launched(text, grid=3, block=64, observers=[counter], out=zeros(64))
+    assert counter.totals() == {"warp_syncs": 4 * 6, "shuffles": 6}
 
 
 def test_who_watches_a_run_is_its_callers_choice():

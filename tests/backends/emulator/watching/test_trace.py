@@ -11,6 +11,7 @@ from engine.backends.emulator.watching import trace as traces
 from engine.backends.emulator.watching.wavefronts import serving_wavefronts, shared_wavefronts
 from engine.catalogue import default_choice
 from engine.records import Choice, NotRunnable
+from tests.cases import code_line
 from tests.made import measure
 from tests.made import trace as trace_of
 
@@ -56,7 +57,7 @@ def test_a_stride_of_two_words_is_served_in_two_passes_half_a_warp_each():
 
 
 def test_the_strided_tree_meets_in_few_banks_and_the_sequential_one_in_none():
-    loads = shared(traced("reduce_strided"), "load", 22)
+    loads = shared(traced("reduce_strided"), "load", code_line("reduce_strided", "partial[index] += "))
     first = [step.requests[0] for step in loads if step.requests[0].warp == 0]
     assert [request.passes for request in first[::2][:4]] == [2, 4, 4, 4]
     assert first[0].places[:4] == (0, 8, 16, 24)
@@ -67,7 +68,7 @@ def test_the_strided_tree_meets_in_few_banks_and_the_sequential_one_in_none():
 def test_lanes_that_take_part():
     trace = traced("reduce_interleaved")
     assert trace.warps == 4 and trace.blocks == 32 and (trace.launch, trace.launches) == (1, 2)
-    adds = shared(trace, "store", 22) or shared(trace, "store")[1:]
+    adds = shared(trace, "store", code_line("reduce_interleaved", "partial[tid] += "))
     assert adds[0].lanes == (0x55555555,) * 4
     assert adds[1].lanes == (0x11111111,) * 4
     split = [
@@ -75,7 +76,7 @@ def test_lanes_that_take_part():
         for step in trace.steps
         if any(jump and jump != lanes for jump, lanes in zip(step.taken, step.lanes, strict=False))
     ]
-    assert split and split[0].line == 21
+    assert split and split[0].line == code_line("reduce_interleaved", "if (tid % (2 * stride) == 0)")
     assert all(sum(map(int.bit_count, step.lanes)) > 0 for step in trace.steps)
 
 

@@ -1,7 +1,8 @@
 """Which accesses of different threads are ordered, and which are concurrent.
 
-Barriers order the threads of a block, warp-synchronous instructions also the lanes of a warp; a fence and a flag
-(`flags`) order threads of different blocks and threads that pass a lock. Lanes of one atomic are ordered by their turn.
+Barriers order the threads of a block, and __syncwarp() the lanes of a warp; a fence and a flag (`flags`) order threads
+of different blocks and threads that pass a lock. Lanes of one atomic are ordered by their turn. Other warp-wide
+functions (shuffles, votes, matches, matrix products) let lanes converge, but order no memory.
 
 While whole warps converge, one clock per lane gives the order. If parts of a warp converge by themselves
 (`__syncwarp(mask)`), each lane knows of another lane only up to their last convergence, which is stored per pair.
@@ -95,6 +96,7 @@ class Clocks:
         self.flags.start_chunk(first, blocks)
         self._parties: WarpParties | None = None
         self._sample = sample_of(blocks)
+        self._unordered: dict[int, tuple[int, str, Mask]] = {}
 
     @property
     def alike(self) -> bool:
@@ -141,6 +143,10 @@ class Clocks:
             self._converge_parties(together, before)
         if self.flags.acquired:
             self.flags.share_acquired(together)
+
+    def converge_unordered(self, line: int, opcode: str, mask: Mask) -> None:
+        """Record that lanes converge at a warp-wide function that orders no memory."""
+        self._unordered[line] = self.tick(), opcode, mask
 
     def _in_whole_warps(self, mask: Mask, members: Array) -> bool:
         """Return whether the lanes certainly arrive in whole warps and name each other; a cached quick test."""
@@ -221,6 +227,15 @@ class Clocks:
         heard = self.flags.knows_by_flag(before, after.lane[at], at, atomic, one_block)
         loose[at[heard]] = False
         return loose
+
+    def unordered_convergence(self, since: int, lane: int, other: int) -> tuple[int, str] | None:
+        """Return (line, opcode) of the last warp-wide function that let two lanes of a warp converge after the time
+        `since` without an order. Lanes count from the chunk's first block."""
+        for line, (time, opcode, mask) in sorted(self._unordered.items(), key=lambda item: -item[1][0]):
+            lanes, column = mask.full_dense(), lane // self.rows
+            if time > since and lanes[lane % self.rows, column] and lanes[other % self.rows, column]:
+                return line, opcode
+        return None
 
     def _known_clocks(self, knower: Array, lane: Array) -> Array:
         """Return the clocks up to which lanes know other lanes of their warps. Lanes count in the grid."""

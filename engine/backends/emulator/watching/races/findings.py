@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from engine.backends.emulator.ptx.traits import traits_of
 from engine.backends.emulator.registers.masks import WARP
 from engine.backends.emulator.state.events import Access, ChunkInfo
+from engine.backends.emulator.state.heap import Heap
 from engine.backends.emulator.state.machine import Machine
 from engine.backends.emulator.state.memory import DeviceArray
 from engine.backends.emulator.watching.races.access_lanes import AccessLanes
@@ -63,6 +65,14 @@ class Findings:
         self.report("uninitialised-shared", line, None,
                      f"line {line}: {lane} {_does(access)} {place}, which no thread of the block has written before; "
                      "shared memory starts with random values, not with zeros.")  # fmt: skip
+
+    def uninitialised_heap(self, access: Access, lanes: AccessLanes, entry: int, heap: Heap) -> None:
+        """Report a read of memory from malloc that no thread has written."""
+        line, lane = access.site.line, self._name(int(lanes.low[entry]), heap)
+        place = heap.place(int(lanes.address[entry]))
+        self.report("uninitialised-heap", line, None,
+                     f"line {line}: {lane} {_does(access)} {place}, which no thread has written before; "
+                     "malloc and new do not set memory to zero.")  # fmt: skip
 
     def copy_in_flight(self, access: Access, lanes: AccessLanes, copies: StartedCopies) -> None:
         """Report accesses to places with a copy in flight: one finding per line of a copy."""
@@ -129,6 +139,15 @@ class Findings:
             )
         elif kind == "shared-race" and not access.site.weak and "mbarrier" not in access.site.words:
             advice = "there is no __syncthreads() between them; a flag needs a __threadfence_block() before it is set."
+        elif mine // WARP == theirs // WARP:
+            first = 0 if array is None else self._info.first * self._info.rows
+            met = self._clocks.unordered_convergence(time, mine - first, theirs - first)
+            if met is not None:
+                advice = (
+                    f"{traits_of(met[1]).called or 'a warp-wide function'} at line {met[0]} lies between them, but it "
+                    "orders no memory: a GPU of today mostly reads the expected value, but neither the compiler nor "
+                    "the next GPU has to; both lanes must reach a __syncwarp() between these two accesses."
+                )
         self.report(kind, line, other, f"{head}; {advice}")
 
     def conflicting_store(self, access: Access, address: int, one: int, two: int, array: DeviceArray | None) -> None:
@@ -139,6 +158,13 @@ class Findings:
         both = f"{self._name(one, array)} and {self._name(two, array)}"
         message = f"line {line}: {both} write different values to {place} at the same time; only one of them stays."
         self.report(kind, line, line, message)
+
+    def conflicting_init(self, access: Access, lanes: AccessLanes, entry: int) -> None:
+        """Report several lanes that initialise one barrier."""
+        line, place = access.site.line, self._place(access.site.part, int(lanes.address[entry]), None)
+        both = f"{self._name(int(lanes.low[entry]), None)} and {self._name(int(lanes.high[entry]), None)}"
+        clause = f"line {line}: {both} initialise the same barrier {place}; only one thread may"
+        self.report("shared-race", line, line, f"{clause}, and a __syncthreads() must follow.")
 
     def _verdict(self, mine: int, theirs: int, array: DeviceArray | None) -> tuple[str, str]:
         rows = self._info.rows
@@ -154,6 +180,8 @@ class Findings:
         return "shared-race", "there is no __syncthreads() between them."
 
     def _place(self, part: int, address: int, array: DeviceArray | None) -> str:
+        if isinstance(array, Heap):
+            return array.place(address)
         if array is not None:
             if array.name in self._machine.symbols and array.size == part:
                 return f"`{readable(array.name)}`"
@@ -183,4 +211,6 @@ class Findings:
 def _does(access: Access) -> str:
     if access.site.arrives_later:
         return "starts a copy to"
+    if access.site.opcode == "free":
+        return "frees"
     return {"ld": "reads", "st": "writes"}.get(access.site.op, "updates")

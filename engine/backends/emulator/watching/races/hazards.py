@@ -11,16 +11,20 @@ from collections.abc import Iterator
 import numpy as np
 
 from engine.backends.emulator.ptx.program import BasicBlock
+from engine.backends.emulator.ptx.traits import traits_of
 from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.registers.values import plain
 from engine.backends.emulator.state.events import Access, ChunkInfo, Site
+from engine.backends.emulator.state.heap import Heap
 from engine.backends.emulator.state.machine import Machine
 from engine.backends.emulator.state.memory import RANGE_BITS, DeviceArray
-from engine.backends.emulator.state.pointers import smallest_shared_part, written_arrays
+from engine.backends.emulator.state.pointers import smallest_part, written_arrays
 from engine.backends.emulator.watching.observer import Observer
 from engine.backends.emulator.watching.races.access_lanes import AccessLanes, SharedLanes, lanes_in_all_blocks
+from engine.backends.emulator.watching.races.barrier_checks import BlockBarriers
 from engine.backends.emulator.watching.races.clocks import Clocks
 from engine.backends.emulator.watching.races.findings import Findings
+from engine.backends.emulator.watching.races.heap_checks import HeapChecks, freed_units
 from engine.backends.emulator.watching.races.open_reads import OpenReads
 from engine.backends.emulator.watching.races.rules import RaceRules
 from engine.backends.emulator.watching.races.shadow import Shadow
@@ -48,10 +52,11 @@ class Hazards(Observer):
         self._members = WarpMembers(machine, self._findings)
         self._watched = written_arrays(machine)
         self._global: dict[int, Shadow] = {}
-        self._unit = max(1, smallest_shared_part(machine.program))
+        self._unit = max(1, smallest_part(machine.program, ("shared",)))
         self._lanes = SharedLanes(self._unit)
         self._rules = RaceRules(machine, self._clocks, self._findings, self._lanes)
         self._written_soon: set[int] = set()
+        self._heap = HeapChecks(smallest_part(machine.program, ("global", "")), self._findings)
 
     def on_chunk(self, info: ChunkInfo) -> None:
         """Start a chunk of blocks with new shared memory."""
@@ -59,6 +64,7 @@ class Hazards(Observer):
         self._findings.start_chunk(info)
         self._clocks.start_chunk(info.first, info.blocks)
         self._shuffles = ShuffleCheck(self._machine, self._findings, info)
+        self._barriers = BlockBarriers(self._machine, self._findings)
         self._lanes.start_chunk(info)
         self._rules.start_chunk(info)
         self._shared = Shadow(-(-info.shared_bytes // self._unit)) if info.shared_bytes else None
@@ -68,6 +74,7 @@ class Hazards(Observer):
         """Order accesses by a barrier of the block."""
         self._reads.release(mask)
         self._clocks.release(mask)
+        self._barriers.release(mask)
 
     def on_part_arrives(self, mask: Mask) -> None:
         """Publish the work of lanes that arrive at a barrier for some threads; they may not wait there."""
@@ -81,10 +88,13 @@ class Hazards(Observer):
         self._clocks.acquire(mask)
 
     def on_warp_sync(self, line: int, opcode: str, mask: Mask, members: Array) -> None:
-        """Order lanes of a warp by their convergence, and check their member masks."""
-        self._reads.settle()
+        """Check the member masks of lanes that converge; only __syncwarp() orders their accesses."""
         self._members.check(line, opcode, mask, members)
-        self._clocks.collect(mask, members)
+        if traits_of(opcode).head == "bar.warp.sync":
+            self._reads.settle()
+            self._clocks.collect(mask, members)
+        else:
+            self._clocks.converge_unordered(line, opcode, mask)
 
     def on_fence(self, line: int, opcode: str, mask: Mask) -> None:
         """Record a fence."""
@@ -92,8 +102,9 @@ class Hazards(Observer):
         self._clocks.fence(mask, "cta" in opcode.split("."))
 
     def on_basic_block(self, block: BasicBlock, mask: Mask) -> None:
-        """Follow undefined values through a basic block."""
+        """Follow undefined values through a basic block, and check that nobody waits for its lanes."""
         self._shuffles.enter(block, mask)
+        self._barriers.enter(block, mask)
 
     def on_shuffle(self, line: int, mask: Mask, source: Array) -> None:
         """Check a shuffle."""
@@ -103,10 +114,11 @@ class Hazards(Observer):
         """Report a warp-synchronous instruction that names lanes which will never arrive."""
         self._members.incomplete(line, opcode, mask)
 
-    def on_barrier(self, line: int, mask: Mask, alive: Mask) -> None:
-        """Check that all living lanes of a warp reach a barrier together."""
+    def on_barrier(self, block: BasicBlock, mask: Mask, alive: Mask) -> None:
+        """Check that all living lanes of a warp reach a barrier together, and all threads of a block the same one."""
         if mask is not alive and self._machine.schedule.kind != "independent":
-            self._members.at_barrier(line, mask, alive)
+            self._members.at_barrier(block.line, mask, alive)
+        self._barriers.arrive(block, mask, alive)
 
     def on_access(self, access: Access) -> None:
         """Check a load, store or atomic before it takes effect."""
@@ -151,7 +163,7 @@ class Hazards(Observer):
 
     def _on_shared(self, access: Access) -> None:
         site, clocks, mask, known = access.site, self._clocks, access.mask, self._shared
-        if known is not None and site.op == "ld" and site.weak and self._is_deferred(access, known):
+        if known is not None and site.op == "ld" and site.weak and not site.guess and self._is_deferred(access, known):
             return
         met = self._shared_units(access)
         if met is None:
@@ -169,9 +181,10 @@ class Hazards(Observer):
         if flag or site.op in ("atom", "red"):
             clocks.publish(mask, release)
         # A volatile store is a flag only directly after a fence: lanes of a warp that exchange sums set no flags.
-        strength = 2 if site.op in ("atom", "red") else 1 if flag or (site.op == "ld" and not site.weak) else 0
+        reads_flag = site.op == "ld" and not site.weak
+        strength = 2 if site.op in ("atom", "red") else 1 if flag or reads_flag or site.guess else 0
         self._rules.check(access, shadow, at, lanes, None, strength)
-        if site.op == "atom" or (strength and site.op == "ld" and clocks.flags.used):
+        if site.op == "atom" or (reads_flag and clocks.flags.used):
             clocks.acquire(mask)
 
     def _is_deferred(self, access: Access, shadow: Shadow) -> bool:
@@ -201,31 +214,51 @@ class Hazards(Observer):
         for array, lanes in self._by_array(access):
             unit = self._unit_of(array)
             if site.part >= unit:
-                shadow = self._global.get(array.base)
-                if shadow is None:
-                    shadow = self._global[array.base] = Shadow(-(-array.size // unit))
+                shadow = self._shadow_of(array, unit)
                 units = lanes.units(site.size, unit)
                 if access.sizes is not None:
                     units = units.where(units.offset < access.sizes[units.rows, units.columns])
-                strength = 2 if site.op in ("atom", "red") else 1 if flag else 0
-                self._rules.check(access, shadow, (units.address - array.base) // unit, units, array, strength)
+                strength = 2 if site.op in ("atom", "red") else 1 if flag or site.guess else 0
+                at = (units.address - array.base) // unit
+                if isinstance(array, Heap):
+                    self._heap.check(access, lanes, array)
+                self._rules.check(access, shadow, at, units, array, strength)
         if flag and site.op in ("ld", "atom"):  # a lane that ignores the old value does not acquire
             self._clocks.acquire(mask)
 
+    def on_free(self, access: Access) -> None:
+        """Check freed memory as if it were written where it was used; later allocations have no part in that use."""
+        heap, sizes, unit = access.array, access.sizes, self._heap.unit
+        assert heap is not None and sizes is not None
+        shadow = self._shadow_of(heap, unit)
+        at, lanes = freed_units(lanes_in_all_blocks(access, self._info), heap.base, sizes, unit, shadow)
+        if at.size:
+            self._rules.check(access, shadow, at, lanes, heap, 0)
+            shadow.forget(at)
+
+    def _shadow_of(self, array: DeviceArray, unit: int) -> Shadow:
+        """Return the shadow of a device array; the heap's grows with the heap."""
+        shadow, units = self._global.get(array.base), -(-array.size // unit)
+        if shadow is None or shadow.units < units:
+            shadow = self._global[array.base] = Shadow(units) if shadow is None else shadow.grown(units)
+        return shadow
+
     def _unit_of(self, array: DeviceArray) -> int:
+        if array.sparse:
+            return self._heap.unit
         return array.element if array.element in (4, 8) else 1
 
     def _by_array(self, access: Access) -> Iterator[tuple[DeviceArray, AccessLanes]]:
         """Yield the lanes by checked array."""
         if access.array is not None:
-            if access.array.base in self._watched:
+            if access.array.base in self._watched or access.array.sparse:
                 yield access.array, lanes_in_all_blocks(access, self._info)
             return
         lanes = lanes_in_all_blocks(access, self._info)
         numbers = lanes.address >> RANGE_BITS
         for number in np.unique(numbers):
             array = self._machine.space.at(int(number) << RANGE_BITS)
-            if array is not None and array.base in self._watched:
+            if array is not None and (array.base in self._watched or array.sparse):
                 here = numbers == number
                 yield array, lanes.where(here)
 

@@ -115,6 +115,10 @@ class RaceRules:
     def _look_for_a_clash(self, access: Access, lanes: AccessLanes, array: DeviceArray | None) -> None:
         """Report lanes of one store that write different values to one place."""
         shared = array is None
+        twice = lanes.low != lanes.high
+        if "init" in access.site.words and twice.any():
+            self._findings.conflicting_init(access, lanes, int(twice.argmax()))
+            return
         columns = np.unique(lanes.columns) if shared else np.arange(access.mask.width)
         lost = find_conflicting_lanes(access, columns, self._info, shared)
         if lost is not None:

@@ -125,6 +125,32 @@ class Shadow:
         made.copies = self.copies.repeated(steps)
         return made
 
+    def grown(self, units: int) -> Shadow:
+        """Return the same memory with more units at its end."""
+        made = Shadow(units)
+        made.newest_write = self.newest_write
+        for name in ("writer", "write_epoch", "write_clock", "write_time", "write_line", "write_kind"):
+            getattr(made, name)[: self.units] = getattr(self, name)
+        if self._readers is not None:
+            for new, old in zip(made._fields(), self._readers, strict=True):
+                new[: self.units] = old
+        return made
+
+    def used(self, start: int, end: int) -> Array:
+        """Return the units between two that were written or read."""
+        found = self.writer[start:end] >= 0
+        if self._readers is not None:
+            found |= self._readers[1][start:end] >= 0
+        made: Array = start + np.flatnonzero(found)
+        return made
+
+    def forget(self, at: Array) -> None:
+        """Forget the accesses to some units."""
+        self.writer[at] = self.write_epoch[at] = -1
+        self.write_kind[at] = 0
+        if self._readers is not None:
+            self._readers[0][at] = self._readers[1][at] = -1
+
     def last_write(self, at: Array) -> Stamp:
         """Return the last writers of some units."""
         fields = (self.writer, self.write_epoch, self.write_clock, self.write_time)

@@ -54,7 +54,8 @@ class WarpMembers:
         block = self._machine.lane_name(0, column).split(" of ")[1]
         message = (
             f"line {line}: lanes of warp {warp} of {block} reach __syncthreads() while {in_words(absent)} of the same "
-            "warp are elsewhere; all threads of a block must reach the same __syncthreads()."
+            f"warp {'is' if absent.size == 1 else 'are'} elsewhere; all threads of a block must reach the same "
+            "__syncthreads()."
         )
         self._findings.report("divergent-barrier", line, None, message)
 
@@ -88,14 +89,14 @@ class WarpMembers:
         self._findings.report("divergent-barrier", line, None, message)
 
 
-def in_words(lanes: Array) -> str:
+def in_words(numbers: Array, noun: str = "lane") -> str:
     """Format ascending numbers as "lane 3", "lanes 0 to 15" or "lanes 1, 3, 5, 7 …"."""
-    if lanes.size == 1:
-        return f"lane {lanes[0]}"
-    if lanes[-1] - lanes[0] + 1 == lanes.size:
-        return f"lanes {lanes[0]} to {lanes[-1]}"
-    shown = ", ".join(str(lane) for lane in lanes[:4])
-    return f"lanes {shown}{' …' if lanes.size > 4 else ''}"
+    if numbers.size == 1:
+        return f"{noun} {numbers[0]}"
+    if numbers[-1] - numbers[0] + 1 == numbers.size:
+        return f"{noun}s {numbers[0]} to {numbers[-1]}"
+    shown = ", ".join(str(number) for number in numbers[:4])
+    return f"{noun}s {shown}{' …' if numbers.size > 4 else ''}"
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from engine.catalogue import KERNELS
 from engine.records import RunFailed
 from tests.backends.emulator.planted import Planted
 from tests.backends.emulator.watching.races.test_planted_bugs import BUGS, found
-from tests.gpu.sanitize import TOOLS, choice_of, jobs
+from tests.gpu.sanitize import TOOLS, choice_of, digest, jobs
 from tests.made import measure
 
 pytestmark = pytest.mark.thorough
@@ -90,6 +90,16 @@ def test_every_tool_judged_all_of_the_catalogue_and_every_planted_bug() -> None:
             continue
         verdict = VERDICTS[job.name]["tools"][job.tool]["verdict"]
         assert verdict not in ("failed", "timeout") or job.name not in sound, (job, verdict)
+
+
+def test_the_code_that_was_judged_is_todays_and_a_comment_does_not_count() -> None:
+    planted = {bug.name: bug for bug in BUGS}
+    changed = {name for name, entry in VERDICTS.items() if entry["digest"] != digest(name, planted)}
+    assert changed == set(), "run tests/gpu/sanitize.py on a GPU: it judges them again"
+    bug = BUGS[0]
+    for words, same in (("// a comment\n", True), ("int more;\n", False)):
+        other = {bug.name: replace(bug, text=words + bug.text)}
+        assert (digest(bug.name, other) == digest(bug.name, planted)) == same
 
 
 @pytest.mark.parametrize("bug", [pytest.param(bug, id=bug.name) for bug in BUGS])

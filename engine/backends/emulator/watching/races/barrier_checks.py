@@ -1,0 +1,135 @@
+"""Check that all threads of a block reach the same barriers of the block.
+
+CUDA allows a barrier in conditional code only if the condition is the same for the whole block. Threads that have ended
+no longer count. So a finding needs proof: threads that wait at two different barriers, or threads that execute what
+follows a barrier while others of their block wait at it. Barriers for a number of threads belong to any of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+import numpy as np
+
+from engine.backends.emulator.ptx.block_order import Edges, postdominators, reached_blocks
+from engine.backends.emulator.ptx.program import BasicBlock, Program
+from engine.backends.emulator.ptx.syntax import Immediate, Instruction, Register
+from engine.backends.emulator.ptx.traits import reads, traits_of, writes
+from engine.backends.emulator.registers.masks import WARP, Mask
+from engine.backends.emulator.state.machine import Machine
+from engine.backends.emulator.watching.races.findings import Findings
+from engine.backends.emulator.watching.races.warp_checks import in_words
+from engine.records import Array
+
+_RULE = "all threads of a block must reach the same __syncthreads(), else the result is undefined."
+
+
+class BlockBarriers:
+    """The threads of a chunk that wait at barriers of their blocks."""
+
+    def __init__(self, machine: Machine, findings: Findings) -> None:
+        self._machine, self._findings = machine, findings
+        self._waiting: list[tuple[BasicBlock, Array]] = []  # lanes: bool[T, B]
+
+    def arrive(self, block: BasicBlock, mask: Mask, alive: Mask) -> None:
+        """Check lanes that reach the barrier at the end of `block`; `alive`: the lanes that have not ended."""
+        number = _number_of(block)
+        if mask is alive or number is None:
+            return
+        lanes = mask.full_dense()
+        for other, waiting in self._waiting:
+            both = waiting.any(axis=0) & lanes.any(axis=0)
+            if other.index != block.index and _number_of(other) == number and both.any():
+                self._report_two(other, waiting, block, lanes, int(both.argmax()))
+        self._waiting.append((block, lanes))
+
+    def release(self, mask: Mask) -> None:
+        """Note that a barrier releases lanes."""
+        if self._waiting:
+            gone = mask.full_dense()
+            left = ((block, lanes & ~gone) for block, lanes in self._waiting)
+            self._waiting = [(block, lanes) for block, lanes in left if lanes.any()]
+
+    def enter(self, block: BasicBlock, mask: Mask) -> None:
+        """Check lanes that are about to execute a basic block."""
+        for barrier, waiting in self._waiting:
+            if block.index in _behind(self._machine.program, barrier.index):
+                lanes = mask.full_dense()
+                both = waiting.any(axis=0) & lanes.any(axis=0)
+                if both.any():
+                    self._report_skipped(barrier, waiting, lanes, int(both.argmax()))
+
+    def _report_two(self, one: BasicBlock, first: Array, two: BasicBlock, second: Array, column: int) -> None:
+        if np.intersect1d(_warps(first, column), _warps(second, column)).size:
+            return  # lanes of one warp: a finding of its own
+        clause = (
+            f"line {two.line}: {self._name(second, column)} waits at this __syncthreads() while "
+            f"{self._name(first, column)} waits at another one"
+        )
+        other = None if one.line == two.line else one.line
+        where = f", at line {other}" if other else ", from the same line but another place of the program"
+        self._findings.report("divergent-barrier", two.line, other, f"{clause}{where}; {_RULE}")
+
+    def _report_skipped(self, barrier: BasicBlock, waiting: Array, lanes: Array, column: int) -> None:
+        absent = in_words(_warps(lanes, column), "warp")
+        message = (
+            f"line {barrier.line}: {self._name(waiting, column)} waits at __syncthreads(), and {absent} of the same "
+            f"block {'goes' if absent.startswith('warp ') else 'go'} on without it; {_RULE}"
+        )
+        self._findings.report("divergent-barrier", barrier.line, None, message)
+
+    def _name(self, lanes: Array, column: int) -> str:
+        return self._machine.lane_name(int(lanes[:, column].argmax()), column)
+
+
+def _warps(lanes: Array, column: int) -> Array:
+    return np.unique(np.flatnonzero(lanes[:, column]) // WARP)
+
+
+def _number_of(block: BasicBlock) -> int | None:
+    """Return the number of a barrier for the whole block, None for barriers with a count or an unknown number."""
+    item = block.terminator
+    if item is None or "arrive" in item.words:
+        return None
+    numbers = item.operands[1 if "red" in item.words else 0 :]
+    counted = len(numbers) - ("red" in item.words) > 1
+    return numbers[0].value if numbers and not counted and isinstance(numbers[0], Immediate) else None
+
+
+@lru_cache(maxsize=64)
+def _graph(program: Program) -> tuple[Edges, list[int], Mapping[int, list[tuple[int, Instruction]]]]:
+    """Return the successors and the immediate postdominators of the blocks, and the writers of each register with their
+    blocks."""
+    after = [block.successors for block in program.blocks]
+    writers: dict[int, list[tuple[int, Instruction]]] = {}
+    for block in program.blocks:
+        for item in block.body:
+            for index in writes(item, program.carry):
+                writers.setdefault(index, []).append((block.index, item))
+    return after, postdominators(after), writers
+
+
+@lru_cache(maxsize=256)
+def _behind(program: Program, barrier: int) -> frozenset[int]:
+    """Return the blocks that every thread executes after this barrier, that change memory, and never lead back to it.
+
+    The compiler joins the stores of `if (...) { out = a; return; }` and of the end of the kernel into one of a value
+    with several origins. So such a store is no proof, unless the value is a sum over the loop with the barrier.
+    """
+    after, meets, writers = _graph(program)
+    behind = reached_blocks(after, barrier)
+
+    def is_one_value(index: int) -> bool:
+        made = writers.get(index, [])
+        in_loop = (item for place, item in made if behind >> place & 1 and reached_blocks(after, place) >> barrier & 1)
+        return len(made) <= 1 or any(isinstance(each, Register) for item in in_loop for each in item.operands[1:])
+
+    def changes(item: Instruction) -> bool:
+        return traits_of(item.opcode).memory not in ("", "load") and all(map(is_one_value, reads(item, program.carry)))
+
+    place, found = barrier, set[int]()
+    while (place := meets[place]) >= 0:
+        if any(map(changes, program.blocks[place].body)) and not reached_blocks(after, place) >> barrier & 1:
+            found.add(place)
+    return frozenset(found)

@@ -1,0 +1,136 @@
+"""The files that a source may reach: the headers of the include folders, and no other.
+
+Two independent checks hold also on a computer that cannot confine a process. Before the compilation the text itself is
+checked; afterwards the compiler's own list of the files that it opened is. A refusal never tells whether a file exists.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from engine.records import CompileError, Source
+
+LISTING = ("-Xcudafe", "--trace_includes")  # it writes the name of each file that it includes to the error stream
+_BUILT_IN = frozenset(("__nv_nvrtc_builtin_header.h", "__nv_name_map"))
+_OUTSIDE = "only headers of the include folders can be included"
+
+# A line splice, also inside a word. The compiler takes a backslash before blanks for none, others do: both are checked.
+_SPLICES = (re.compile(r"\\\r?\n"), re.compile(r"\\[ \t\r\f\v]*\n"))
+_GAP = r"(?:[ \t\r\f\v]|/\*(?s:.*?)\*/)*"
+_ASKS = re.compile(
+    rf"(?:#|%:|\?\?=){_GAP}(?:include(?:_next)?|import|embed)\b{_GAP}(.*)|"
+    rf"\b(?:__has_(?:include(?:_next)?|embed)|\w*(?i:has_include)\w*)\b{_GAP}(.*)"
+)
+_NAMED = re.compile(r'"([^"\n]*)"|<([^>\n]*)>')
+_MENTIONED = re.compile(r"(?:#|%:)\s*(?:ifdef|ifndef)\s*$|\bdefined\s*\(?\s*$")  # whether __has_include is there
+_COMMENTED = re.compile(r"\s*//(?:(?!\*/).)*$")
+_PASTES = re.compile(r"##|%:%:|(?i:cat|paste|join|glue)")
+_PASTED = ("__has_include", "__has_include_next", "_CCCL_HAS_INCLUDE")  # the last is a macro of CUDA's own headers
+_UNOPENED = re.compile(r'cannot open source file "([^"\n]*)"')
+_INLINE = re.compile(r"// begin inline asm\n(.*?)// end inline asm", re.DOTALL)
+_DIRECTIVE = re.compile(r"(?:^|[;{}])\s*(\.[a-z]\w*)", re.MULTILINE)
+_IN_A_BODY = frozenset((".reg", ".local", ".shared", ".param", ".pragma", ".loc", ".branchtargets", ".calltargets",
+                        ".callprototype"))  # fmt: skip
+_LOCATION = re.compile(r"^\s*\.loc\s+\d+\s+(\d+)", re.MULTILINE)
+
+
+def check_includes(source: Source) -> None:
+    """Raise CompileError with its line for an #include of an absolute path, a parent folder or a macro's name."""
+    for splice in _SPLICES:
+        spliced = splice.sub("\0", source.text)  # keeps the line numbers
+        text = spliced.replace("\0", "")
+        for asked in _ASKS.finditer(text):
+            reason = _refused(asked)
+            if reason is not None:
+                raise _refusal(source, reason, _line_of(spliced, asked.start()))
+        paste = _PASTES.search(text)
+        if paste and any(_can_be_joined(name, set(re.findall(r"\w+", text)) - {name}) for name in _PASTED):
+            reason = "whether a header is there can be asked by its name only, and not by a pasted word"
+            raise _refusal(source, reason, _line_of(spliced, paste.start()))
+
+
+def _refused(asked: re.Match[str]) -> str | None:
+    before = asked.string[asked.string.rfind("\n", 0, asked.start()) + 1 : asked.start()]
+    if _COMMENTED.match(before):
+        return None
+    named = _NAMED.search(asked[1] or asked[2] or "")
+    if asked[1] is None and _MENTIONED.search(before):
+        return None
+    if asked[1] is None and (named is None or not asked[2].startswith("(")):
+        return "whether a header is there can be asked by its name only"
+    if named is None:
+        return "an #include must name its file itself, and not by a macro" if (asked[1] or "").strip() else None
+    name = named[1] if named[1] is not None else named[2]
+    return f"{_OUTSIDE}, not {name}" if _leads_outside(name) else None
+
+
+def _leads_outside(name: str) -> bool:
+    return bool(re.match(r"\s*(?:[/\\]|\w:)", name)) or ".." in re.split(r"[/\\]", name)
+
+
+def _can_be_joined(name: str, words: set[str]) -> bool:
+    """Return whether some of the words, one after the other, are the name."""
+    ends = {0}
+    for at in range(len(name)):
+        if at in ends:
+            ends |= {at + len(word) for word in words if name.startswith(word, at)}
+    return len(name) in ends
+
+
+def _line_of(text: str, place: int) -> int:
+    """Return the line of an index into `text`, in which a NUL stands for each splice."""
+    parts = text.split("\0")
+    line, at = 1, 0
+    for number, part in enumerate(parts):
+        inside = part[: place - at] if place - at < len(part) or number == len(parts) - 1 else part
+        line += inside.count("\n")
+        at += len(part)
+        if at > place:
+            break
+        line += 1
+    return line
+
+
+def _refusal(source: Source, reason: str, line: int | None = None) -> CompileError:
+    where = f"line {line}: " if line else ""
+    sentence = f"{source.name} does not compile: {where}{reason}."
+    return CompileError(sentence, sentence, line)
+
+
+@contextmanager
+def list_opened(found: list[str]) -> Iterator[None]:
+    """Add to `found` the files that a compilation with LISTING includes. Takes the process's error stream meanwhile."""
+    kept, listed = os.dup(2), os.memfd_create("includes")
+    try:
+        os.dup2(listed, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        with os.fdopen(listed, "rb") as file:
+            file.seek(0)
+            found += [name for line in file.read().decode(errors="replace").splitlines() if (name := line.strip())]
+
+
+def check_opened(source: Source, opened: Iterable[str], log: str, folders: Sequence[str]) -> None:
+    """Raise CompileError, without the compiler's log, if it included another file than a header, or was asked for
+    one."""
+    within = tuple(f"{folder}/" for folder in folders)
+    read = (os.path.normpath(Path(name).absolute()) for name in opened if name not in _BUILT_IN)
+    others = (path for path in read if not path.startswith(within))
+    if any(others) or any(_leads_outside(name) for name in _UNOPENED.findall(log)):
+        raise _refusal(source, _OUTSIDE)
+
+
+def check_inline(source: Source, ptx: str) -> None:
+    """Raise CompileError with its line for inline PTX with a directive that has no place in a kernel, as `.incbin`."""
+    for block in _INLINE.finditer(ptx):
+        for directive in _DIRECTIVE.findall(block[1]):
+            if directive not in _IN_A_BODY:
+                found = _LOCATION.findall(ptx, 0, block.start())
+                reason = f"inline PTX of a kernel cannot contain {directive}"
+                raise _refusal(source, reason, int(found[-1]) if found else None)

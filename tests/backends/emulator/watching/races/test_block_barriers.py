@@ -1,0 +1,69 @@
+"""All threads of a block must reach the same __syncthreads(): whole warps, too.
+
+compute-sanitizer's synccheck agrees, but takes warps that have ended for arrived, whatever they did before.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from engine.backends.emulator.state.schedule import LOCKSTEP, Schedule
+from engine.backends.emulator.watching.races.hazards import Hazards
+from tests.backends.emulator.small_kernels import execute, zeros
+from tests.sentences import sentence
+
+SYNC = "__syncthreads();"
+UNDEFINED = {
+    "a_warp_skips": f"if (t < 32) {SYNC}\nout[t] = 1;",
+    "a_barrier_for_each_warp": f"if (t < 32) {{ out[0] = 1;\n{SYNC} }} else {{ out[32] = 2;\n{SYNC} }}\nout[t] = 3;",
+    "different_numbers_of_barriers": f"for (int k = 0; k <= t / 32; k++) {{ out[t] += k;\n{SYNC} }}\nout[t] = 4;",
+    "a_sum_behind_different_numbers": f"int sum = 0;\nfor (int k = 0; k <= t / 32; k++) {{ sum += in[k + t];\n{SYNC} }}"
+    "\nout[t] = sum;",
+    "n_ends_with_a_warp": f"if (t < in[32]) {{ s[t] = 1;\n{SYNC}\nout[t] = s[t ^ 1]; }}\nin[t] = 5;",
+    "a_warp_meets_the_next_barrier": f"if (t < 32) {{ out[t] = 1;\n{SYNC} }}\nin[t] += 2;\n{SYNC}\n"
+    "out[t] += in[t ^ 32];",
+    "a_warp_skips_in_a_loop": f"for (int k = 0; k < in[5]; k++) {{ if (t < 32) {SYNC} out[t] += k; }}\nin[t] = 2;",
+    "half_a_warp_skips": f"if (t < 40) {SYNC}\nout[t] = 1;",
+}
+DEFINED = {
+    "warps_return": f"if (t >= 32) return;\nout[t] = 1;\n{SYNC}\nout[t] = 2;",
+    "warps_store_and_return": f"if (t >= 32) {{ out[t] = 7; return; }}\nout[t] = 1;\n{SYNC}\nout[t] = 2;",
+    "warps_return_from_a_loop": f"for (int k = 0;; k++) {{ if (k == in[t / 32 + 1]) return;\n{SYNC} out[t] += k; }}",
+    "nothing_follows": f"if (t < 32) {{ out[t] = 1; {SYNC} }}",
+    "a_block_decides": f"if (in[3] == 3) {{ out[t] = 1; {SYNC} }}\nout[t] = 2;",
+    "warps_with_barriers_of_their_own": 's[t] = t;\nif (t < 32) asm volatile("bar.sync 1, 32;" ::: "memory");'
+    f' else asm volatile("bar.sync 2, 32;" ::: "memory");\nout[t] = s[t ^ 1];\n{SYNC}\nout[t] += 1;',
+    "a_warp_fills_and_a_warp_empties": "for (int k = 0; k < 3; k++) if (t < 32) { s[t] = k;"
+    ' asm volatile("bar.arrive 1, 64;\\n bar.sync 2, 64;" ::: "memory"); } else { asm volatile("bar.sync 1, 64;" :::'
+    ' "memory"); out[t] = s[t - 32]; asm volatile("bar.arrive 2, 64;" ::: "memory"); }',
+    "rare_code": f"if (__builtin_expect(t == 5, 0)) {{ s[0] = 3; out[1] = 3; }}\n{SYNC}\nout[t] = s[0];",
+}
+TEXT = "".join(
+    f'extern "C" __global__ void {name}(int *in, int *out) {{\n__shared__ int s[64]; int t = threadIdx.x;\n{body}\n}}\n'
+    for name, body in {**UNDEFINED, **DEFINED}.items()
+)
+SCHEDULES = (LOCKSTEP, Schedule("independent", seed=3))
+
+
+def found(name: str, schedule: Schedule = LOCKSTEP) -> list[tuple[str, str]]:
+    hazards = Hazards()
+    arrays = {"in": np.arange(96, dtype=np.int32), "out": zeros(64)}
+    execute(TEXT, 1, 64, name=name, observers=[hazards], schedule=schedule, **arrays)
+    return [(finding.kind, finding.message) for finding in hazards.findings()]
+
+
+@pytest.mark.parametrize("name", UNDEFINED)
+def test_threads_that_miss_a_barrier_are_found(name: str) -> None:
+    for schedule in SCHEDULES:
+        assert "divergent-barrier" in {kind for kind, _ in found(name, schedule)}
+
+
+@pytest.mark.parametrize("name", DEFINED)
+def test_a_defined_use_is_not_accused(name: str) -> None:
+    assert [found(name, schedule) for schedule in SCHEDULES] == [[], []]
+
+
+def test_the_findings_name_the_threads_and_the_barriers() -> None:
+    assert sentence("barrier.warp-skips", found("a_warp_skips")[0][1].split(": ", 1)[1])
+    assert sentence("barrier.two-places", found("a_barrier_for_each_warp")[0][1].split(": ", 1)[1])

@@ -1,0 +1,91 @@
+"""A draft is called right only if other numbers, other orders and other sizes give right answers as well."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from engine.catalogue import KERNELS
+from engine.lab.checking import ORDERS, Checked, check_own, check_rung
+from engine.lab.setups import setup_of
+from engine.lab.templates import TEMPLATES
+from engine.plan import settle
+from engine.records import Choice
+
+
+def of_template(name: str, old: str, new: str) -> Checked:
+    template = TEMPLATES[name]
+    assert old in template.text
+    return check_own(template.setup, template.n, template.text.replace(old, new), "mine.cu")
+
+
+@pytest.mark.parametrize("name", ["saxpy", "tile", "stencil", "empty"])
+def test_a_template_is_right_in_every_run(name: str) -> None:
+    found = of_template(name, "__global__", "__global__")
+    assert found.measurement.status == "ok" and (found.remark is None) == (name != "tile")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("= B[", "= A["), ("= A[", "= B["), ("sum += a[threadIdx.y][j]", "sum += a[j][threadIdx.y]")]
+)
+def test_a_product_of_the_wrong_matrices_is_wrong(old: str, new: str) -> None:
+    found = of_template("tile", old, new).measurement
+    assert found.status == "wrong" and found.check is not None
+    assert found.check.columns == 64 and found.check.wrong > 1000 and found.check.at is not None
+
+
+LARGEST = """__global__ void f(const float *in, float *out, int n) {
+    float best = START;
+    for (int i = 0; i < n; i++) best = max(best, in[i]);
+    if (threadIdx.x == 0) out[0] = best;
+}
+"""
+
+
+def test_a_maximum_that_starts_from_0_is_wrong_for_negative_numbers() -> None:
+    setup = setup_of("f<<<1, 1>>>(float32[n]=random, float32[1], n)", "out = max(in)")
+    assert check_own(setup, 64, LARGEST.replace("START", "in[0]"), "mine.cu").measurement.status == "ok"
+    found = check_own(setup, 64, LARGEST.replace("START", "0"), "mine.cu")
+    assert found.measurement.status == "wrong" and found.remark and found.measurement.counters is None
+    assert found.measurement.choice.schedule == ORDERS[0]
+
+
+ORDERED = """__global__ void f(int *next, int *out, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = atomicAdd(next, 1);
+}
+"""
+
+
+def test_an_answer_of_one_order_alone_is_wrong_in_the_other() -> None:
+    setup = setup_of("f<<<(n + block - 1) / block, 64>>>(int32[1], int32[n], n)", "out = exclusive-prefix-sum(ones)")
+    text = ORDERED.replace("int n)", "const int *ones, int n)")
+    setup = replace(setup, arguments=("int32[1]", "int32[n]", "int32[n]=ones", "n"))
+    found = check_own(setup, 256, text, "mine.cu")
+    assert found.measurement.status == "wrong" and found.measurement.choice.schedule == ORDERS[0]
+
+
+def test_a_missing_guard_is_told_though_the_size_asked_for_hides_it() -> None:
+    found = of_template("saxpy", "if (i < n) ", "")
+    assert found.measurement.status == "ok" and found.remark and "65,535" in found.remark
+
+
+def test_a_histogram_gets_indices_of_its_bins() -> None:
+    text = "__global__ void f(const int *in, int *bins, int n) {\n  int i = blockIdx.x * 64 + threadIdx.x;\n"
+    text += "  if (i < n) atomicAdd(&bins[in[i]], 1);\n}\n"
+    setup = setup_of("f<<<(n + 63) / 64, 64>>>(int32[n]=random, int32[16], n)", "bins = histogram(in)")
+    found = check_own(setup, 1000, text, "mine.cu")
+    assert found.measurement.status == "ok" and found.remark is None
+
+
+RUNG = settle(Choice("reduce_grid_stride_atomic", 4096, 128, device="emulator"))
+TEXT = KERNELS[RUNG.kernel].text
+
+
+@pytest.mark.parametrize(("old", "new", "status"), [("i < n", "i < n", "ok"), ("i < n", "i < n - n % 2", "wrong"),
+                                                    ("i < n", "i <= n - 1", "ok")])  # fmt: skip
+def test_a_rungs_draft_is_tried_at_an_odd_size(old: str, new: str, status: str) -> None:
+    assert old in TEXT
+    found = check_rung(replace(RUNG, source=TEXT.replace(old, new), source_name="mine.cu"))
+    assert found.measurement.status == status and bool(found.remark) == (status == "wrong")

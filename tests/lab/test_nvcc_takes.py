@@ -1,0 +1,171 @@
+"""What nvcc takes and NVRTC alone does not: it compiles here, and computes the same."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import engine
+from engine.lab.kernels import kernels
+from engine.machine.cupy_cache import VARIABLE, cache_trouble, settle_cache
+from engine.records import CompileError, NotRunnable, RunFailed
+from tests.sentences import refused, says, sentence
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_a_power_of_whole_numbers_or_of_mixed_types_is_a_double() -> None:
+    text = """__global__ void k(double *out, int i, float f, unsigned char c) {
+    out[0] = pow(2, i); out[1] = pow(c, 2); out[2] = pow(f, 2.0); out[3] = std::pow(2.0, f); out[4] = pow(i, 0.5);
+}"""
+    made = engine.kernel(text).run(1, 1, (np.zeros(5), 33, 1.5, 7)).arrays["out"]
+    assert made.tolist() == [2.0**33, 49, 2.25, 2.0**1.5, 33**0.5]
+
+
+def test_integers_of_128_bits() -> None:
+    text = """__global__ void k(unsigned long long *out, unsigned long long a, unsigned long long b) {
+    unsigned __int128 x = (unsigned __int128)a * b;
+    out[0] = x >> 64; out[1] = x; out[2] = x / 7; out[3] = x % 1000000007; out[4] = -(__int128)a / 3;
+}"""
+    a, b, most = (1 << 63) + 12345, (1 << 64) - 3, 1 << 64
+    made = engine.kernel(text).run(1, 1, (np.zeros(5, np.uint64), a, b)).arrays["out"]
+    x = a * b
+    assert made.tolist() == [x >> 64, x % most, x // 7 % most, x % 1000000007, -(a // 3) % most]
+
+
+def test_cupy_gets_a_folder_that_can_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "mine"))
+    settle_cache()
+    assert os.environ[VARIABLE] == str(tmp_path / "mine") and cache_trouble() is None
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "file" / "cache"))
+    assert says("doctor.cupy-cache", str(cache_trouble()).replace(str(tmp_path), ""))
+    monkeypatch.delenv(VARIABLE)
+    monkeypatch.setenv("HOME", str(tmp_path / "file"))
+    settle_cache()
+    assert Path(os.environ[VARIABLE]).is_dir() and cache_trouble() is None
+
+
+@pytest.mark.thorough
+def test_a_home_that_cannot_be_written_stops_no_compilation(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.write_text("no folder")  # so that not even root can make a folder in it
+    code = "import engine; print(engine.kernel('__global__ void k(int *a) { a[0] = 1; }').symbol)"
+    environment = {**os.environ, "HOME": str(home), "PYTHONPATH": str(ROOT)}
+    environment.pop("CUPY_CACHE_DIR", None)
+    ran = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    assert ran.stdout == "_Z1kPi\n", ran.stderr
+
+
+def test_a_static_array_is_told_apart_from_an_extern_one_of_another_kernel() -> None:
+    text = """__global__ void fixed(int *a) { __shared__ int s[64]; s[threadIdx.x] = a[0]; a[1] = s[0]; }
+__global__ void sized(int *a) { extern __shared__ int s[]; s[threadIdx.x] = a[0]; a[1] = s[0]; }
+"""
+    with refused("shared.static-array", RunFailed):
+        engine.kernel(text, "fixed").run(1, 96, (np.zeros(2, np.int32),))
+    with refused("shared.unsized-array", RunFailed):
+        engine.kernel(text, "sized").run(1, 96, (np.zeros(2, np.int32),))
+
+
+def test_a_kernel_that_is_named_compiles_alone() -> None:
+    text = """__global__ void other(int *a) { a[0] = missing; }
+template <int N> __global__ void many(int *a) { a[0] = N + missing; }
+template __global__ void many<7>(int *);
+__global__ void wanted(int *a) { a[0] = 5; }
+"""
+    assert engine.kernel(text, "wanted").run(1, 1, (np.zeros(1, np.int32),)).arrays["a"].tolist() == [5]
+    with pytest.raises(CompileError, match="line 1: "):
+        engine.kernel(text, "other")
+
+
+def test_a_function_object_is_the_type_that_the_launch_passes() -> None:
+    text = """struct Add { __device__ int operator()(int a, int b) const { return a + b; } };
+template <typename Op, typename A> __global__ void apply(int *a, Op op, A by) { a[0] = op(a[0], by); }
+"""
+    for launch in ("apply<<<1, 1>>>(d, Add(), 2.5);", "Add add; double b; apply<<<1, 1>>>(d, add, b);"):
+        assert engine.kernel(f"{text}int main() {{ int *d; {launch} }}\n").name == "apply<Add, double>"
+    with pytest.raises(NotRunnable, match="is a template"):
+        engine.kernel(text + "int main() { apply<<<1, 1>>>(d, [=] __device__ (int a, int b) { return a; }, 2); }\n")
+
+
+def test_macros_with_parameters_may_define_and_launch_a_kernel() -> None:
+    text = """#define KERNEL(name) __global__ void name
+#define LAUNCH(k, g, b, ...) k<<<g, b>>>(__VA_ARGS__)
+template <int N> KERNEL(fill)(int *out) { out[threadIdx.x] = N; }
+int main() { LAUNCH(fill<6>, 4, 128, out); }
+"""
+    assert engine.kernel(text).name == "fill<6>"
+
+
+def test_check_names_kernels_that_are_not_there(tmp_path: Path) -> None:
+    file = tmp_path / "mine.cu"
+    file.write_text("""__global__ void later(int *a);
+__global__ void here(int *a) { a[0] = 1; }
+#define USUAL
+#ifndef USUAL
+__global__ void rare(int *a) { a[0] = 1; }
+#elif USE_FAST
+__global__ void fast(int *a) { a[0] = 2; }
+#endif
+""")
+    found = kernels(file)
+    assert [one.name for one in found] == ["here"]
+    said = dict(found[0].made.refused)
+    assert sentence("check.only-declared", said["later"]) and sentence("check.left-out", said["rare"])
+    assert "line 6: " in said["fast"]
+    with refused("check.only-declared", NotRunnable):
+        engine.kernel(file, "later")
+    with refused("check.left-out", CompileError):
+        engine.kernel(file, "rare")
+
+
+def test_a_name_of_the_host_s_side_is_named_with_both_lines() -> None:
+    text = "int square(int x) {\n    return x * x;\n}\nint size = 4;\n__global__ void k(int *a) {\n    a[0] = %s;\n}\n"
+    with refused("pasted.host-function", CompileError) as caught:
+        engine.kernel(text % "square(3)")
+    assert getattr(caught.value, "line", None) == 6
+    with refused("pasted.host-variable", CompileError):
+        engine.kernel(text % "size")
+
+
+def test_only_a_header_that_the_preprocessor_asks_for_is_missed() -> None:
+    untaken = '#ifdef _WIN32\n#include "win.h"\n#include <cute/tensor.hpp>\n#endif\n'
+    text = "__global__ void k(int *a) { a[0] = UNKNOWN; }\n"
+    with refused("pasted.unknown-name", CompileError):
+        engine.kernel(untaken + text)
+    with pytest.raises(CompileError, match=r'line 5: "mine.h" is not here'):
+        engine.kernel(f'{untaken}#include "mine.h"\n{text}')
+
+
+@pytest.mark.thorough  # CUB takes seconds
+def test_what_cuda_13_ended_is_said() -> None:
+    text = """#include "mine.h"
+#include <cub/thread/thread_operators.cuh>
+__global__ void k(int *a) { a[0] = cub::Max()(a[0], a[1]); }
+"""
+    with refused("pasted.cub-max", CompileError):
+        engine.kernel(text)
+
+
+def test_hints_to_the_cache_change_no_answer() -> None:
+    text = """__global__ void k(float *a) {
+    unsigned long long policy; float x;
+    asm volatile("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+    asm volatile("ld.global.L1::no_allocate.L2::cache_hint.f32 %0, [%1], %2;" : "=f"(x) : "l"(a), "l"(policy));
+    asm volatile("createpolicy.range.global.L2::evict_last.L2::evict_first.b64 %0, [%1], 16, 64;"
+                 : "=l"(policy) : "l"(a));
+    asm volatile("applypriority.global.L2::evict_normal [%0], 128;" :: "l"(a));
+    asm volatile("st.global.L2::cache_hint.f32 [%0], %1, %2;" :: "l"(a + 1), "f"(x + 1), "l"(policy));
+}
+"""
+    assert engine.kernel(text).run(1, 1, (np.ones(32, np.float32),)).arrays["a"][:2].tolist() == [1, 2]
+
+
+def test_parameters_have_the_names_of_the_definition() -> None:
+    text = "__global__ void k(float *, int);\n__global__ void k(float *data, int n) { data[0] = n; }\n"
+    assert [one.name for one in engine.kernel(text).parameters] == ["data", "n"]
