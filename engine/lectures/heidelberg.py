@@ -22,8 +22,10 @@ from engine.lectures.claim import (
     Cause,
     Claim,
     Computed,
+    Counted,
     FastestBlock,
     Status,
+    TimeRatio,
     emulated,
     figure,
 )
@@ -92,7 +94,10 @@ def _lengths(*block_sizes: int) -> float:
 
 _GOAL = Choice("reduce_interleaved", 2**22, 128, combine="relaunch", device="gpu")
 _EVERY_BLOCK = (*SMALL_BLOCKS, *KERNELS["reduce_complete_guarded"].block_sizes)
-_LARGER_BLOCKS = "A block of 256 threads needs half as many blocks, block sums and ends of trees as blocks of 128."
+_LARGER_BLOCKS = (
+    "With 256 threads there are half as many blocks, block sums and ends of trees as with 128. Why 128 was best then, "
+    "the lecture does not say."
+)
 _NO_ORDER = (
     "Compiled for this GPU, a lane loads its neighbour's number before the neighbour has stored it. Without volatile "
     "or __syncwarp the compiler may do so, as the thread itself never changes that word."
@@ -102,6 +107,10 @@ CLAIMS: tuple[Claim, ...] = (
     Claim("coalescing", HEIDELBERG, "Reduction #1: interleaved addressing", "Collective load. Coalescing issues?",
           "heidelberg", replace(SECTORS, line="in[i]"), "equals", 4, emulated("reduce_interleaved"),
           "none: 32 neighbours read 32 ints, which are 4 sectors of 32 bytes"),
+    Claim("two-loads", HEIDELBERG, "Reduction #1: interleaved addressing", "Two loads per thread, but sequentially.",
+          "heidelberg", Counted("shared_load_requests", "shared_store_requests",
+          line="partial[tid] += partial[tid + stride]", unit="loads"), "equals", 2, emulated("reduce_interleaved"),
+          "for each sum that a thread stores in a step"),
     Claim("why-syncthreads-load", HEIDELBERG, "Reduction #1: interleaved addressing",
           "Synchronization. Why syncthreads?", "heidelberg", Status(("T(0);\n    __syncthreads();", "T(0);")),
           "one of", ("wrong", "hazard"), (_exercise("reduce_interleaved"),), "without the barrier after the load"),
@@ -181,7 +190,8 @@ CLAIMS: tuple[Claim, ...] = (
           "Volta's ITS: thread #0 will eventually (question of when, not if) be scheduled for execution.",
           "heidelberg-volta", STATUS, "one of", ("ok",), (_warp("lock_spin", "gpu"),), "the plain lock on a GPU"),
     Claim("ticket-lock", HEIDELBERG, "Starvation-free algorithms",
-          "Any process of an algorithm is bypassed at most a finite number times before being allowed access.",
+          "any process (or concurrent part) of an algorithm is bypassed at most a finite number times before being "
+          "allowed access to the shared resource.",
           "heidelberg-volta", STATUS, "one of", ("ok",), (_warp("lock_ticket", "gpu"),),
           "a lock that serves in order, on a GPU"),
     Claim("not-reconverged", HEIDELBERG, _ITS, "Z in the example is not reconverged.", "heidelberg-volta", STATUS,
@@ -242,8 +252,9 @@ CLAIMS: tuple[Claim, ...] = (
           "the plan of #1"), "more than", 1, (), "more than a byte moves for each addition, so the reduction's goal is "
           "GB/s"),
     Claim("algorithm-first", HEIDELBERG, "Optimizing code", "3. Optimize the algorithm. 4. Unroll loops.",
-          "heidelberg", TIMES, "more than", 1, (_rung("reduce_interleaved"), _rung("reduce_first_add"), _rung(_SIX),
-          _rung("reduce_first_add")), f"#1 to #4 gain more than #4 to #6 {_MADE_RIGHT}"),
+          "heidelberg", TimeRatio(unit="the gain", words="a larger gain"), "more than", 1, (_rung("reduce_interleaved"),
+          _rung("reduce_first_add"), _rung(_SIX), _rung("reduce_first_add")),
+          f"#1 to #4, the algorithm, against #4 to #6 {_MADE_RIGHT}, the unrolling"),
     Claim("when-to-stop", HEIDELBERG, "Optimizing code", "5. Templating for optimal code. Good optimizations know when "
           "to stop.", "heidelberg", TIMES, "equals", 1, (_rung(_FIVE), _rung(_SIX)),
           f"the last step, #6 against #5 {_MADE_RIGHT}: no difference, a reason to stop"),

@@ -65,7 +65,8 @@ CLAIMS: tuple[Claim, ...] = (
           10_000_000, 256, 32, combine="atomic")), "10 million numbers, 32 blocks of 256 threads", "direction",
           "Less than in the notes: a CPU of today adds faster, and 32 blocks leave most SMs of the GPU idle."),
     Claim("shared-accumulation", HEKUN, "3. Shared memory", "If directly using the shared memory to do accumulation "
-          "the result could be wrong, where mutliple thread may access the same memory at the same time.", "hekun",
+          "like: acc_tmp[threadIdx.x] += d_in[ele_id];, the result could be wrong because it's in a loop, where "
+          "mutliple thread may access the same memory at the same time.", "hekun",
           STATUS, "one of", ("wrong", "hazard"), (replace(_TREE, kernel="reduce_grid_stride_atomic"),),
           "the sum of a thread in its own word of shared memory", "ok", "Each thread adds to a word of its own, "
           "acc_tmp[threadIdx.x]; no other thread touches it before the barrier.", "error"),
