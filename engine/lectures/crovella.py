@@ -44,7 +44,7 @@ def _emulated(kernel: str, dtype: str = "int32") -> Choice:
 
 
 def _gain(kernel: str) -> float:
-    """Return the speedup that the lecture prints of a kernel against the one before."""
+    """Return the step speedup that the lecture prints for a kernel."""
     gain = figure("harris", kernel).step_speedup
     assert gain is not None
     return gain
@@ -52,14 +52,14 @@ def _gain(kernel: str) -> float:
 
 def _step(number: int, slow: str, fast: str, sentence: str, why: str = "", today: str | None = None,
           cause: Cause = "") -> Claim:  # fmt: skip
-    """Kernel `number` of the lecture's table is as much faster than the one before as the table says."""
+    """Return the claim that kernel `number` is as much faster than the one before as the lecture's table says."""
     return Claim(f"step-{number}", CROVELLA, _TABLE, sentence, "harris", TIMES, "about", _gain(fast),
                  (_rung(slow), _rung(fast)), f"kernel {number} against kernel {number - 1}", today, why,
                  cause)  # fmt: skip
 
 
 def _printed(name: str, slide: str, kernel: str, blocks: int) -> Claim:
-    """The loop as the slide prints it, with so many blocks of 128 threads."""
+    """Return the claim that the loop is right as the slide prints it, with so many blocks of 128 threads."""
     square = blocks == 128
     return Claim(name, CROVELLA, slide, "idx += blockDim.x*blockDim.x; // grid width.", "crovella",
                  Status(_AS_PRINTED), "one of", ("ok",), emulated(kernel, n=2**15, grid_size=blocks),

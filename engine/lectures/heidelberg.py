@@ -1,7 +1,7 @@
 """The claims of Heidelberg (GPU Computing 07, Scheduling Optimizations), each with the runs that decide it.
 
-As printed, its #5 and #6 are wrong on a GPU of today, so they have no times. Both are timed with __syncwarp in their
-place, and the claim says so.
+As printed, #5 and #6 are wrong on a GPU of today, so they have no times. Versions with __syncwarp are timed in their
+place, and the claims say so.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _rate(kernel: str, block_size: int) -> float:
 
 def _throughput(name: str, slow: str, fast: str, sentence: str, block_size: int = 128, today: str | None = None,
                 why: str = "", cause: Cause = "") -> Claim:  # fmt: skip
-    """Return the claim of one row of the lecture's table against the row before, with `block_size` threads."""
+    """Return the claim about one row of the lecture's table and the row before, at `block_size` threads."""
     here = f"; here {_MADE_RIGHT}" if fast == _FIVE else ""
     rates = _rate(slow, block_size), _rate(fast, block_size)
     return Claim(name, HEIDELBERG, _TABLE, sentence, "heidelberg", TIMES, "about", rates[1] / rates[0],
@@ -60,7 +60,7 @@ def _throughput(name: str, slow: str, fast: str, sentence: str, block_size: int 
 
 
 def _best(number: int, kernel: str, today: str | None = None) -> Claim:
-    """Return the claim of the lecture's maxThr of version `number`."""
+    """Return the claim about the lecture's maxThr of version `number`."""
     words = f"#{number}, {_MADE_RIGHT}" if kernel in (_FIVE, _SIX) else f"#{number}"
     sizes = KERNELS[kernel].block_sizes
     return Claim(f"best-block-{number}", HEIDELBERG, _TABLE, "maxThr: 128.", "heidelberg", FastestBlock(), "equals",
@@ -81,14 +81,14 @@ def _ones(kernel: str) -> Choice:
 
 
 def _length(kernel: str, block_size: int) -> int:
-    """Return the machine instructions of a kernel with this block size."""
+    """Return the number of machine instructions of a kernel with this block size."""
     entry = KERNELS[kernel]
     source = Source(entry.file_name, entry.text, "int32", (("BLOCK_SIZE", block_size),))
     return resources_of(source, kernel, GPU.architecture).instructions
 
 
 def _lengths(*block_sizes: int) -> float:
-    """#6 for all of these block sizes against #5, which needs one kernel for all."""
+    """Return the length of #6 for all of these block sizes over that of #5, which is one kernel for all."""
     return sum(_length("reduce_complete_guarded", size) for size in block_sizes) / _length("reduce_unroll_guarded", 128)
 
 
