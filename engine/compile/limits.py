@@ -29,7 +29,7 @@ class StoppedCompilation(Exception):
 
     @property
     def too_long(self) -> bool:
-        """Whether it used up its CPU time."""
+        """Return whether it used up its CPU time."""
         return self.status in (-signal.SIGXCPU, -signal.SIGKILL)
 
     @property

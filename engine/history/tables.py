@@ -77,7 +77,7 @@ COLUMNS: dict[str, Column] = {
             "Step speedup",
             "",
             MEASURED,
-            "Against the rung before, where it does the same work on the same kind of processor.",
+            "Against the rung before, if it does the same work on the same kind of processor.",
         ),
         Column(
             "cumulative",
@@ -254,8 +254,7 @@ def published_line(figure: Published) -> str:
 
 
 def measurement_table(measurements: Sequence[Measurement]) -> pd.DataFrame:
-    """Return one row per measurement, for a file or a sweep: what was asked, how it ended, every number with its
-    origin."""
+    """Return one row per measurement, for a file or a sweep: the choice, its outcome, every number with its origin."""
     rows = [
         {
             **_asked(m.choice, m),

@@ -177,7 +177,7 @@ def _is_right(found: Checked) -> bool:
 
 
 def _is_missed(other: Checked) -> bool:
-    """Whether a further run shows that a draft is wrong; a refused size shows nothing."""
+    """Return whether a further run shows that a draft is wrong; a refused size shows nothing."""
     return other.measurement.status not in ("ok", "refused")
 
 

@@ -126,7 +126,7 @@ class KernelRun:
 
     @property
     def ok(self) -> bool:
-        """Whether there is no finding. Whether the answer is right is for the caller to check."""
+        """Return whether there is no finding. Whether the answer is right is for the caller to check."""
         return not self.findings
 
     def _repr_html_(self) -> str:

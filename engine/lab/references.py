@@ -188,7 +188,7 @@ _UNITS = (1.0, 2.0**-2, 2.0**-4, 2.0**-8)
 
 
 def _whole(number: float) -> float:
-    """Convert an integral number to int, so that integers times it stay integers."""
+    """Convert an integral number to int, so integers times it stay integers."""
     return int(number) if float(number).is_integer() else number
 
 

@@ -26,7 +26,7 @@ THROTTLE_REASONS = {
 
 @lru_cache(maxsize=1)
 def has_gpu() -> bool:
-    """Return whether CUDA 13 can use a GPU here. It asks the driver, so that a page need not load CuPy."""
+    """Return whether CUDA 13 can use a GPU here. It asks the driver, so a page need not load CuPy."""
     return driver_state() == "ok"
 
 

@@ -1,4 +1,4 @@
-"""The table of counters: name, title, meaning, where it is shown, and how it is derived.
+"""The table of counters: name, title, meaning, places of display, and derivation.
 
 A new counter is one row here and one observer of the emulator that counts it.
 """
