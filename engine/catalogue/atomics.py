@@ -66,7 +66,7 @@ def _scan_plan(kernel: Kernel, choice: Settled, made: Plan) -> Plan:
 LOOK_BACK_BYTES = 128  # elements of a thread, in a kernel whose blocks look back
 LOADED_BYTES = 16  # with one load of a thread
 FEWEST_PIECES = 16  # of add_without_atomics, if it has so many addresses
-BLOCKS_IN_FLIGHT = 4  # of max_vectorized on each multiprocessor; more blocks only hand over more numbers (measured)
+BLOCKS_IN_FLIGHT = 4  # blocks of max_vectorized on each multiprocessor; more only hand over more numbers (measured)
 
 
 def _look_back_plan(kernel: Kernel, choice: Settled, kept: int, gpu: GpuModel) -> Plan:

@@ -132,9 +132,9 @@ KERNELS = (
     _kernel("column_sums_narrow", "Column sums, one block for a few columns"),
 )  # fmt: skip
 BLOCK_PER_ROW = ("row_sums_block", "row_sums_shuffle", "row_sums_vectorized")
-STRIP_COLUMNS = 128  # of column_sums_strips: four a lane
-STRIP_ROWS = 8  # that a warp of it has under way
-STRIP_THREADS = 4 * 256  # of it on each multiprocessor; more blocks only mean more atomics (measured)
+STRIP_COLUMNS = 128  # columns of a warp of column_sums_strips: four per lane
+STRIP_ROWS = 8  # rows that a warp of it has in flight
+STRIP_THREADS = 4 * 256  # its blocks on each multiprocessor; more blocks only mean more atomics (measured)
 
 
 def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:

@@ -216,7 +216,7 @@ def _checked_rung(choice: Settled, progress: Progress | None = None) -> Checked:
 def _checked_own(setup: Setup, n: int, text: str, file_name: str, schedule: str | None) -> Checked:
     asked = Choice(setup.kernel, n, 1, device="emulator", schedule=schedule, source=text, source_name=file_name)
     try:
-        # Each order has other numbers.
+        # The numbers differ from order to order.
         made = launching(setup, n, trial=ORDERS.index(schedule) + 1 if schedule in ORDERS else 0)
         asked = _sized(asked, made)
         own = kernel(f"{text}\n", setup.kernel, called=file_name)

@@ -141,7 +141,7 @@ def _nvml_handle() -> Any:
 
         pynvml.nvmlInit()
         return pynvml.nvmlDeviceGetHandleByPciBusId(runtime.deviceGetPCIBusId(runtime.getDevice()))
-    except Exception:  # NVML is optional: a number stands without it
+    except Exception:  # NVML is optional: a number is valid without it
         return None
 
 

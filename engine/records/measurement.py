@@ -17,7 +17,7 @@ class Check:
     `first`: some elements of an array's reference, from element `begin` on; None if their order is free or the answer
     is one number. `off`: the indices in the array of those whose error exceeds the bound. `answer`: the same elements
     of the answer, None for a value that is not finite; `count`: how many elements it has. Both are None for a single
-    number. `wrong`: how many elements are wrong; `at`: the index of the first of them, None if it says nothing;
+    number. `wrong`: how many elements are wrong; `at`: the index of the first of them, None if the index means nothing;
     `columns`: of a matrix, else 0.
     """
 
