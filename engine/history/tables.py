@@ -92,7 +92,7 @@ COLUMNS: dict[str, Column] = {
             "Of library",
             "",
             MEASURED,
-            "The time of the fastest library beside it over its own, taken in turn: above 1 it is faster.",
+            "The fastest library's time over the kernel's, sampled in turn: above 1 the kernel is faster.",
         ),
         Column("library", "Library", "", MEASURED, "The fastest library that was timed beside it."),
         Column(
@@ -101,7 +101,7 @@ COLUMNS: dict[str, Column] = {
             "",
             "",
             "Whether every run gives the same bits. Sums of floats that are added "
-            "in the order of who comes first are rounded differently each time; all of them are right.",
+            "in the order of the threads' arrival are rounded differently each time; all of them are right.",
         ),
         Column("origin", "Origin", "", MEASURED),
         Column("lecture_time_us", "Time", "µs", LECTURE),
@@ -110,7 +110,7 @@ COLUMNS: dict[str, Column] = {
         Column("lecture_cumulative", "Cumulative speedup", "", LECTURE),
         Column("lecture_origin", "Published for", "", LECTURE),
         Column("note", "Note"),
-        Column("caveats", "Counted otherwise by a GPU", "", COUNTED),
+        Column("caveats", "Where a GPU's counts differ", "", COUNTED),
         *(_counted(COUNTERS[name]) for name in IN_PLOTS),
     )
 }

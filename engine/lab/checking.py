@@ -48,7 +48,7 @@ from engine.records import (
     Source,
 )
 
-NOT_TRIED = "A shared GPU runs what ended well on the emulator, and this did not"
+NOT_TRIED = "A shared GPU runs only texts that ended well on the emulator, and this one did not"
 
 
 def try_on_emulator(kernel: OwnKernel, grid: Sizes, block: Sizes, args: Sequence[Argument], **more: Any) -> KernelRun:

@@ -299,7 +299,7 @@ class OwnKernel:
                 raise NotRunnable(f"{self.source.name} has no __device__ or __constant__ variable {name}; {listed}.")
             if np.asarray(value).nbytes != found[name].size:
                 size = np.asarray(value).nbytes
-                raise NotRunnable(f"{name} has {found[name].size:,} bytes, and {size:,} are passed for it.")
+                raise NotRunnable(f"{name} has {found[name].size:,} bytes, but {size:,} are passed for it.")
         return found
 
 

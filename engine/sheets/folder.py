@@ -197,7 +197,7 @@ def _size(table: Table, words: int | str) -> int:
     try:
         return words if isinstance(words, int) else whole_number(words)
     except ValueError:
-        raise table.refusal(f"{words!r} is no whole number") from None
+        raise table.refusal(f"{words!r} is not a whole number") from None
 
 
 def text_of(table: Table, folder: Path, kernel: Kernel | None, own: str, base: str | None = None) -> str:
@@ -210,7 +210,7 @@ def text_of(table: Table, folder: Path, kernel: Kernel | None, own: str, base: s
         if not (isinstance(pair, list) and len(pair) == 2 and all(isinstance(each, str) for each in pair)):
             raise table.refusal("`replace` is a list of pairs, [[old, new], ...]")
         if text.count(pair[0]) != 1:
-            raise table.refusal(f"{pair[0]!r} stands there {text.count(pair[0])} times, not once")
+            raise table.refusal(f"{pair[0]!r} occurs there {text.count(pair[0])} times, not once")
         text = text.replace(*pair)
     return text
 

@@ -349,7 +349,7 @@ class _Database:
         if not of_the_file(error):
             raise error
         self.trouble = (
-            f"What is measured and written is kept in memory only, for now: {self.path} cannot be used ({error}). "
+            f"Measurements and drafts are kept in memory only, for now: {self.path} cannot be used ({error}). "
             f"Make room, or move the file away: it is tried again every {RETRY_S:.0f} s and at the end, and gets what "
             "it missed."
         )

@@ -95,7 +95,7 @@ def _caption(m: Measurement, checked: Check, shown: int) -> str:
     if checked.begin:
         first = f", {shown} from {place_text(checked, checked.begin)} on"
     if checked.first is None:
-        return f"The answer: {what}{first}. Another order is as right."
+        return f"The answer: {what}{first}. Any other order is as right."
     return f"The answer: {what}{first}; below each, the reference."
 
 

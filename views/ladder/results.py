@@ -76,7 +76,7 @@ def _numbers(page: Page, facts: Facts) -> str:
     if live is not None and live.printed:
         more.append((f"What the kernel printed: {len(live.printed)} lines", "\n".join(live.printed)))
     if row["caveats"]:
-        more.append(("What a GPU counts otherwise", row["caveats"]))
+        more.append(("Where a GPU's counts differ", row["caveats"]))
     if fact.beside is not None:
         said.append(_recorded(page, fact.beside))
     counted = _counters(row) if shows_counters(page) else ""

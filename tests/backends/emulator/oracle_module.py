@@ -62,7 +62,7 @@ class Memory:
         if offset + size > len(data):
             raise Fault(f"address {address:#x}")
         if offset % size:
-            raise Fault(f"address {address:#x} is no multiple of {size}")
+            raise Fault(f"address {address:#x} is not a multiple of {size}")
         return data, offset
 
 
