@@ -25,6 +25,7 @@ def keep_the_bar(page: Page) -> None:
     wait(page, under_the_mouse)
 
 
+@pytest.mark.thorough
 def test_a_presenters_remote_steps_blackens_and_the_bar_fades(page: Page, address: str) -> None:
     opened(page, f"{address}{HARRIS}&present=1")
     heading(page, "Interleaved addressing, divergent")

@@ -20,12 +20,14 @@ def of_template(name: str, old: str, new: str) -> Checked:
     return check_own(template.setup, template.n, template.text.replace(old, new), "mine.cu")
 
 
+@pytest.mark.sampled(quick=4)
 @pytest.mark.parametrize("name", ["saxpy", "tile", "stencil", "empty"])
 def test_a_template_is_right_in_every_run(name: str) -> None:
     found = of_template(name, "__global__", "__global__")
     assert found.measurement.status == "ok" and (found.remark is None) == (name != "tile")
 
 
+@pytest.mark.sampled(quick=3)
 @pytest.mark.parametrize(
     ("old", "new"), [("= B[", "= A["), ("= A[", "= B["), ("sum += a[threadIdx.y][j]", "sum += a[j][threadIdx.y]")]
 )
@@ -83,6 +85,7 @@ RUNG = settle(Choice("reduce_grid_stride_atomic", 4096, 128, device="emulator"))
 TEXT = KERNELS[RUNG.kernel].text
 
 
+@pytest.mark.sampled(quick=3)
 @pytest.mark.parametrize(("old", "new", "status"), [("i < n", "i < n", "ok"), ("i < n", "i < n - n % 2", "wrong"),
                                                     ("i < n", "i <= n - 1", "ok")])  # fmt: skip
 def test_a_rungs_draft_is_tried_at_an_odd_size(old: str, new: str, status: str) -> None:

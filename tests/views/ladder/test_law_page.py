@@ -33,7 +33,7 @@ def test_the_law_is_offered_and_drawn_before_anything_ran(ladder: str, rung: str
     assert "counted by the emulator" not in texts and ("law of today: " in texts or "law: " in texts)
 
 
-@pytest.mark.thorough
+@pytest.mark.sampled(quick=0, thorough=3)
 @pytest.mark.parametrize(("ladder", "rung"), WITH_LAW)
 def test_every_rung_with_a_law_shows_it(ladder: str, rung: str) -> None:
     assert says("law.not-counted", html_of(opened(ladder=ladder, rung=rung, show="law", device="emulator")))
