@@ -71,6 +71,7 @@ def test_a_ladder_opens_on_a_picture_with_something_to_see(name: str) -> None:
     assert LADDERS[name].counter in IN_PLOTS
 
 
+@pytest.mark.sampled(quick=4)
 @pytest.mark.parametrize(
     ("name", "rung"), [(name, rung) for name, ladder in LADDERS.items() for rung in ladder.rungs if rung.picture]
 )
