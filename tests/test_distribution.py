@@ -45,7 +45,10 @@ def test_a_module_is_one_workers_and_browser_and_cluster_are_the_same_ones(tmp_p
 @pytest.mark.parametrize(
     ("shares", "runs"),
     [
-        ({"quick": 4, "thorough": 3}, {"quick": 3, "thorough": 5, "release": 12}),  # 10 cases have no mark, 7 are thorough
+        (
+            {"quick": 4, "thorough": 3},
+            {"quick": 3, "thorough": 5, "release": 12},
+        ),  # 10 have no mark
         ({"quick": 0}, {"thorough": 17, "release": 3}),
         ({"thorough": 2}, {"quick": 10, "thorough": 4, "release": 6}),
         ({"quick": 100}, {"quick": 1, "thorough": 16, "release": 3}),

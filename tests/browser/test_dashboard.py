@@ -210,7 +210,7 @@ def test_choices_go_along_to_another_page_and_back(page: Page, address: str) -> 
     expect(page).to_have_url(re.compile("rung=reduce_strided.*n=2048"))
 
 
-@pytest.mark.thorough
+@pytest.mark.sampled(quick=0, thorough=2)
 @pytest.mark.parametrize(("n", "key"), [("0", "ladder.n-at-least-1"), ("2%5E40", "ladder.n-too-large")])
 def test_bad_input_is_a_sentence_and_the_page_lives(page: Page, address: str, n: str, key: str) -> None:
     opened(page, f"{address}/?ladder=harris&n={n}")

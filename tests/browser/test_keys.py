@@ -81,7 +81,7 @@ def test_space_home_and_end_do_what_a_slide_show_does(page: Page, address: str) 
     heading(page, "Interleaved addressing, divergent")
 
 
-@pytest.mark.thorough
+@pytest.mark.sampled(quick=0, thorough=4)
 @pytest.mark.parametrize("path", ["/", "/sweep", "/inside", "/machine"])
 def test_on_every_page_the_question_mark_shows_the_keys_and_p_presents(page: Page, address: str, path: str) -> None:
     opened(page, f"{address}{path}")

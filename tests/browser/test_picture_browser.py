@@ -260,7 +260,7 @@ def test_every_part_has_a_name(page: Page, address: str) -> None:
     assert {"frame", "slot", "drawn"} <= set(values)
 
 
-@pytest.mark.thorough
+@pytest.mark.sampled(quick=0, thorough=2)
 @pytest.mark.parametrize("beside", ["", "&beside=1"])
 def test_the_captions_of_tiles_are_whole_on_a_small_projector(
     page: Page, address: str, tmp_path: Path, beside: str
