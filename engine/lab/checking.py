@@ -264,8 +264,9 @@ def _fitting(setup: Setup, made: Launching, own: OwnKernel, trial: int = 0) -> L
         if isinstance(factor, int | float) and parameter.kind == "f" and name in right.given[len(reference.reads) :]:
             passed[name] = factor + trial
     read, out = passed.get(right.given[0]), passed.get(right.out)
-    if reference.counts and isinstance(read, np.ndarray) and isinstance(out, np.ndarray) and read.dtype.kind in "iu":
-        if out.size and setup.arguments[list(passed).index(right.given[0])].endswith("=random"):
+    if isinstance(read, np.ndarray) and isinstance(out, np.ndarray) and read.dtype.kind in "iu" and out.size:
+        drawn = setup.arguments[names.index(right.given[0])].endswith("=random")
+        if reference.counts and drawn:
             passed[right.given[0]] = (np.abs(read.astype(np.int64)) % out.size).astype(read.dtype)
     return replace(made, arguments=tuple(passed.values()))
 
