@@ -53,6 +53,24 @@ def test_a_maximum_that_starts_from_0_is_wrong_for_negative_numbers() -> None:
     assert found.measurement.choice.schedule == ORDERS[0]
 
 
+@pytest.mark.parametrize("start", ["-1", "-50", "1e-30f"])
+def test_a_maximum_that_starts_near_0_is_wrong_for_numbers_far_below(start: str) -> None:
+    setup = setup_of("f<<<1, 1>>>(float32[n]=random, float32[1], n)", "out = max(in)")
+    assert check_own(setup, 64, LARGEST.replace("START", start), "mine.cu").measurement.status == "wrong"
+
+
+def test_a_sum_without_repeated_numbers_is_wrong() -> None:
+    setup = setup_of("f<<<1, 1>>>(float32[n]=random, float32[1], n)", "out = sum(in)")
+    text = LARGEST.replace("START", "0").replace(
+        "best = max(best, in[i])", "if (!i || in[i] != in[i - 1]) best += in[i]"
+    )
+    assert check_own(setup, 64, text, "mine.cu").measurement.status == "wrong"
+
+
+def test_a_factor_that_is_written_in_place_of_the_parameter_is_found() -> None:
+    assert of_template("saxpy", "a * x[i]", "2.0f * x[i]").measurement.status == "wrong"
+
+
 ORDERED = """__global__ void f(int *next, int *out, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) out[i] = atomicAdd(next, 1);
