@@ -39,10 +39,11 @@ KnownClocks = Callable[[Array, Array], Array]
 
 class Flags:
     """The flags of a chunk's lanes and of all blocks of the grid. `rows`: T, the threads of a block rounded up to a
-    whole warp."""
+    whole warp; `in_order`: whether the lanes of an atomic take turns in the order of blocks and threads."""
 
-    def __init__(self, rows: int, grid_blocks: int) -> None:
+    def __init__(self, rows: int, grid_blocks: int, in_order: bool = True) -> None:
         self.rows = rows
+        self._in_order = in_order
         self._published = np.zeros(grid_blocks, np.int64)
         self._acquired = np.zeros(grid_blocks, np.int64)
         self._flagged = np.zeros(grid_blocks, np.int64)  # the last written flag, with or without a fence
@@ -199,7 +200,8 @@ class Flags:
             acquired = np.where(inside, acquired, self._acquired[other // self.rows])
         known: Array = ((published > time) | (clock < told)) & (acquired > time)
         if atomic is not None:
-            known |= atomic[at] & ((acquired > time) | ((acquired == time) & (lane < other)))
+            turn = lane < other if self._in_order else np.True_  # an unknown order accuses nobody
+            known |= atomic[at] & ((acquired > time) | ((acquired == time) & turn))
         return known
 
     def lacks_a_fence(self, before: Array, time: Array | int, after: Array) -> Array:
