@@ -103,6 +103,7 @@ _GLUED = re.compile(r'\bextern[ \t]("C(?:\+\+)?")(?=\w)')  # like a literal with
 _INSTANCE = re.compile(r"template\s+(?!<)")
 _UNNAMED = re.compile(r'__nv_name_map\(\d+\): error: .*?"(\w+)" (?:is undefined|must)')
 _MOST_BLANKED = 40
+_NOT_OF_STD = re.compile(r'\((\d+)\): error: (namespace "std" has no (?:actual )?member "\w+")')
 _COMPUTED = "dynamic initialization is not supported"
 _TWICE = "has already been defined"
 _OVERLOADED = re.compile(r'cannot determine which instance of overloaded function "(?:\w+::)*(\w+)"')
@@ -231,6 +232,11 @@ def compiled_for_device(name: str, text: str, names: tuple[str, ...] = (), hurri
                 if not source.names:
                     raise next(iter(unseen.values())) from None
                 continue
+            without, words = _without_host_library(source.text, failed)
+            if without != source.text:  # many at once, because a compilation with such headers takes a second
+                source = replace(source, text=without)
+                dropped |= dict.fromkeys(words, failed)
+                continue
             header = header_for(str(failed), _passed_over(whole, source.text), _USES_STD.search(whole) is not None)
             if header and f"<{header}>" not in source.head:
                 source = replace(source, head=f"{source.head}#include <{header}>\n")
@@ -264,8 +270,10 @@ def _as_nvcc(text: str, error: CompileError) -> str:
     overloaded = _OVERLOADED.search(str(error))
     if overloaded:
         alike = [one for one in declarations(text) if "__global__" in one.words and one.called]
-        for one in [one for one in alike if function_name(text, one) == overloaded[1]][1:]:
-            text = blanked(text, one.start, one.end)
+        alike = [one for one in alike if function_name(text, one) == overloaded[1]]
+        kept = next((one for one in alike if one.body), alike[0])
+        for one in alike:
+            text = text if one is kept else blanked(text, one.start, one.end)
     elif error.line and _TWICE in str(error):
         twice = _of_device(text, error.line)
         words = text[twice.start : twice.end].split() if twice else []
@@ -279,6 +287,19 @@ def _as_nvcc(text: str, error: CompileError) -> str:
                 made = re.sub(r"\bconst\b", "constexpr", written, count=1) if plain else written
                 text = text[: one.start] + made + text[one.end :]
     return text
+
+
+def _without_host_library(text: str, error: CompileError) -> tuple[str, set[str]]:
+    """Return the text without the host's functions and types in whose lines the compiler misses a name of the C++
+    library that kernels cannot have, such as a vector or a stream; and their words."""
+    words: set[str] = set()
+    lines = {int(line) for line, what in _NOT_OF_STD.findall(error.log) if not header_for(what, False)}
+    for line in sorted(lines, reverse=True):
+        gone = _of_host(text, line)
+        if gone is not None:
+            words |= {*gone.words} - _CPP
+            text = _without(text, gone)
+    return text, words
 
 
 def _is_used(text: str, one: Declaration) -> bool:
