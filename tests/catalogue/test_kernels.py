@@ -31,21 +31,23 @@ def sizes_of(topic: Topic) -> tuple[int, ...]:
     return SIZES_OF_WIDTHS if "width" in topic.size_label else SIZES
 
 
-# The quick run meets every kernel with its middle block size, at many ragged blocks. The thorough run samples a third
-# of these: every size with that block size, many of the smallest, one of the largest. A release runs every size with
-# all three.
+# The quick run meets every kernel with its middle block size, at many ragged blocks; the thorough run those that take
+# seconds to compile. It also samples a quarter of these: every size with that block size, many of the smallest, one of
+# the largest. A release runs every size with all three.
 QUICK_SIZES = (100, 4096 + 1)
+QUICK_LINES = 90  # of a kernel that compiles in less than a second
 MANY_BLOCKS, ONE_BLOCK = (100, 1000), 33
-SHARE = 3
+SHARE = 4
 CASES = [
-    case(kernel, n, block_size, quick=block_size == middle and n in QUICK_SIZES,
-         thorough=(block_size == middle or (n in MANY_BLOCKS if block_size < middle else n == ONE_BLOCK))
-         and turn(kernel.name, at + (block_size < middle) + 2 * (block_size > middle), SHARE),
+    case(kernel, n, block_size, quick=first and kernel.text.count("\n") <= QUICK_LINES,
+         thorough=first or ((block_size == middle or (n in MANY_BLOCKS if block_size < middle else n == ONE_BLOCK))
+         and turn(kernel.name, at + (block_size < middle) + 2 * (block_size > middle), SHARE)),
          id=f"{kernel.name}-{n}-{block_size}")
     for kernel in ENDING
     for middle in [kernel.block_sizes[len(kernel.block_sizes) // 2]]
     for at, n in enumerate(sizes_of(topic_of(kernel)))
     for block_size in sorted({kernel.block_sizes[0], middle, kernel.block_sizes[-1]})
+    for first in [block_size == middle and n in QUICK_SIZES]
 ]  # fmt: skip
 
 
@@ -79,7 +81,6 @@ def test_a_kernel_that_the_emulator_cannot_run_is_refused_there_and_planned_for_
     assert plan(replace(default_choice(kernel.name), device="gpu")).steps
 
 
-@pytest.mark.sampled(thorough=2)
 @pytest.mark.parametrize(("kernel", "n", "block_size"), CASES)
 def test_a_kernel_gives_the_right_answer_and_only_the_hazards_it_teaches(kernel: Kernel, n: int, block_size: int):
     dtype = kernel.dtypes[(n + block_size) % len(kernel.dtypes)]  # every type meets every kernel, not every size

@@ -94,6 +94,7 @@ def test_a_warmed_up_run_answers_a_students_first_click(name: str) -> None:
     assert "emulated before" in html_of(app) and measurements.count() == 1
 
 
+@pytest.mark.thorough
 def test_run_the_ladder_fills_every_row() -> None:
     app = opened(ladder="harris", n="1000")
     app.button(key="run_ladder").click().run()
