@@ -86,7 +86,8 @@ def outcomes(text: str, name: str, threads: int, where: str) -> Iterator[tuple[O
             patch.setattr(lanes, "Crews", lambda *_, of=choices: EveryThread(program, crews, of))
             made = execute(
                 text, threads if where == "blocks" else 1, block, name=name, observers=[hazards],
-                schedule=Schedule("independent"), cooperative=where == "blocks", x=zeros(96), o=zeros(8),
+                schedule=Schedule("independent"), cooperative=where == "blocks", x=zeros(96),
+                o=np.array([0] * 8 + [1], np.int32),
             )  # fmt: skip
         yield tuple(made["o"][: 2 * threads].tolist()), tuple(finding.kind for finding in hazards.findings())
         given = choices.following()
