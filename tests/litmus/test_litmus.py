@@ -71,6 +71,8 @@ LOCK = (
     "if (!atomicCAS(&Y, 0, 1)) {{ {fence} STEP a = X + 1; X = a; {fence} STEP atomicExch(&Y, 0); }}"  # else it gives up
 )
 LOCKED = {(1, 0, 0, 0), (0, 0, 1, 0), (1, 0, 2, 0), (2, 0, 1, 0)}
+DEKKER = "V({}) = 1; {fence} STEP if (V({}) == 0) {{ b = 1; __threadfence(); STEP a = Z + 1; Z = a; __threadfence(); }}"
+ENTERED = {(0, 0, 0, 0), (0, 0, 1, 1), (1, 1, 0, 0)}
 PART = 'if (thread {}= 0) PTX("bar.arrive 1, 64;"); else PTX("bar.sync 1, 64;");'
 PAIR = ("X = 1; MEET", "MEET b = X;")
 SEEN, UNSEEN = {(0, 0, 0, 1)}, {(0, 0, 0, 0), (0, 0, 0, 1)}
@@ -89,7 +91,21 @@ def passed(
 TESTS = {
     "store_buffering_plain": Litmus(("X = 1; STEP a = Y;", "Y = 1; STEP a = X;"), True, SB),
     "store_buffering_volatile": Litmus(
-        ("V(X) = 1; STEP a = V(Y);", "V(Y) = 1; STEP a = V(X);"), False, SB, weak=frozenset({(0, 0, 0, 0)})
+        ("V(X) = 1; STEP a = V(Y);", "V(Y) = 1; STEP a = V(X);"), False, SB | {(0, 0, 0, 0)}
+    ),
+    "store_buffering_relaxed": Litmus(
+        ("store_relaxed(&X, 1); STEP a = load_relaxed(&Y);", "store_relaxed(&Y, 1); STEP a = load_relaxed(&X);"),
+        False, SB | {(0, 0, 0, 0)},
+    ),
+    "store_buffering_own_store": Litmus(
+        ("V(X) = 1; STEP a = V(X); STEP b = V(Y);", "V(Y) = 1; STEP a = V(Y); STEP b = V(X);"), False,
+        {(1, 0, 1, 1), (1, 1, 1, 0), (1, 1, 1, 1)}, weak=frozenset({(1, 0, 1, 0)}),
+    ),
+    "dekker_with_fences": Litmus((DEKKER.format("X", "Y", fence="__threadfence();"),
+                                  DEKKER.format("Y", "X", fence="__threadfence();")), False, ENTERED),
+    "dekker_without_the_first_fence": Litmus(
+        (DEKKER.format("X", "Y", fence=""), DEKKER.format("Y", "X", fence="")), True,
+        ENTERED | {(1, 1, 2, 1), (2, 1, 1, 1)},
     ),
     "store_buffering_fences": Litmus(
         ("V(X) = 1; __threadfence(); STEP a = V(Y);", "V(Y) = 1; __threadfence(); STEP a = V(X);"), False, SB
@@ -303,7 +319,7 @@ TEXTS = {
 
 def is_quick(name: str) -> bool:
     """Whether a test is compiled and run in a second."""
-    return len(TESTS[name].threads) == 2 and not TESTS[name].header
+    return len(TESTS[name].threads) == 2 and not TESTS[name].header and "dekker" not in name
 
 
 @pytest.mark.parametrize("name", [case(name, quick=is_quick(name), id=name) for name in TESTS])
