@@ -35,12 +35,14 @@ _LONGEST_INDEX = 400
 class Parameter:
     """A parameter of a compiled kernel. `kind`: "f" float, "u" or "s" integer or address, "b" bytes, such as a struct.
 
-    `size` in bytes; `name`: its name in the file, or its index.
+    `size` in bytes; `name`: its name in the file, or its index; `element`: NumPy's name of what it points to, "" if
+    unknown.
     """
 
     name: str
     kind: str
     size: int
+    element: str = ""
 
 
 @dataclass(frozen=True)

@@ -243,7 +243,9 @@ def test_a_function_that_is_left_out_is_named() -> None:
 
 
 def test_two_definitions_that_differ_are_refused_with_both_lines() -> None:
-    text = "__device__ int f() { return 1; }\n__device__ int f() { return 2; }\n__global__ void k(int *a) { a[0] = f(); }\n"
+    text = (
+        "__device__ int f() { return 1; }\n__device__ int f() { return 2; }\n__global__ void k(int *a) { *a = f(); }\n"
+    )
     with refused("pasted.defined-twice", CompileError):
         engine.kernel(text)
 
