@@ -276,7 +276,7 @@ __global__ void k(float3 *v, float *s, int4 *w) {
 
 @pytest.mark.parametrize(
     ("kind", "fits", "others"),
-    [("float", ("float32", "complex64"), ("float64", "int32", "uint8")), 
+    [("float", ("float32", "complex64"), ("float64", "int32", "uint8")),
      ("int", ("int32", "uint32"), ("int64", "float32")),
      ("unsigned char", ("uint8", "int8", "bool"), ("int32",)), ("double", ("float64",), ("float32",)),
      ("__half", ("float16", "uint16"), ("float32", "int16")), ("float4", ("float32",), ("float64",)),

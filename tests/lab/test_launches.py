@@ -147,8 +147,9 @@ HOSTS = {
         "k<<<8, 32, 256>>>(float32[256]=random, float32[256, 4]=zeros, 256)",
     ),
     "a size that the program's arguments may change": (
-        "int main(int argc, char **argv) { int N = argc > 1 ? atoi(argv[1]) : 256; int sizes[] = {32, 64};\n  float *x; "
-        f"float4 *y; {MALLOCS}for (int i = 0; i < 2; i++) {{ int t = sizes[i]; k<<<N / t, t, 512>>>(x, y, N); }} }}",
+        "int main(int argc, char **argv) { int N = argc > 1 ? atoi(argv[1]) : 256; int sizes[] = {32, 64};\n  "
+        f"float *x; float4 *y; {MALLOCS}for (int i = 0; i < 2; i++) {{\n"
+        "    int t = sizes[i]; k<<<N / t, t, 512>>>(x, y, N); } }",
         "k<<<8, 32, 512>>>(float32[256]=random, float32[256, 4]=zeros, 256)",
     ),
     "the runtime's function": (

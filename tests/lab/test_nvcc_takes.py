@@ -266,3 +266,16 @@ int main() { k<Op::Mul, MANY, Traits::N><<<1, 1>>>(0); }
     assert kernel.run(1, 1, (np.zeros(1, np.int32),)).arrays["a"].tolist() == [10]
     special = "template <int N> __global__ void k(int *a) { }\ntemplate <> __global__ void k<3>(int *a) { a[0] = 4; }\n"
     assert engine.kernel(special, "k<3>").run(1, 1, (np.zeros(1, np.int32),)).arrays["a"].tolist() == [4]
+
+
+def test_video_instructions_compute_on_words_and_on_their_parts() -> None:
+    text = """#define ASK(opcode) asm(opcode " %0, %1, %2, %3;" : "=r"(x) : "r"(a[0]), "r"(a[1]), "r"(7)); a[at++] = x;
+__global__ void k(unsigned *a) {
+    unsigned x; int at = 2;
+    ASK("vabsdiff.u32.u32.u32.add") ASK("vadd4.u32.u32.u32.sat") ASK("vmax2.s32.s32.s32")
+    ASK("vabsdiff4.u32.u32.u32.add")
+}
+"""
+    first, second = 0xFF018005, 0x02030409
+    made = engine.kernel(text).run(1, 1, (np.array([first, second, 0, 0, 0, 0], np.uint32),)).arrays["a"].tolist()
+    assert made[2:] == [first - second + 7, 0xFF04840E, 0x02030409, 7 + 0xFD + 2 + 0x7C + 4]
