@@ -32,6 +32,7 @@ _WITHOUT_ARGUMENTS = re.compile(r"\barg[cv]\b[^?;]*\?[^:;]*:([^;]*)")  # of a pr
 _ELEMENT = re.compile(r"(\w+)\s*\[[^\[\]]*\]")
 _BY_FUNCTION = re.compile(r"\bcudaLaunch(?:Cooperative)?Kernel\s*\(")
 _MOST_CALLS = 3  # from main to the function that launches
+_MOST_EXCESS = 4  # of a launch without a constant that can be halved
 _MOST_ELEMENTS = 1 << 24  # of all arrays
 _MOST_THREADS, _MOST_STEPS = 1 << 20, 1 << 26
 _FEWEST = 64  # a constant is not halved below this
@@ -73,7 +74,7 @@ def launch_in_text(text: str, name: str) -> HostLaunch | None:
             (each for each in values if values[each] // 2 >= _FEWEST), key=lambda each: values[each], default=""
         )
         if not large:
-            return None if code.steps(made) > 64 else made
+            return None if code.steps(made) > _MOST_EXCESS else made
         values[large] = changed[large] = values[large] // 2
         made = code.launch(changed)
     if made is None:
@@ -93,6 +94,10 @@ class HostCode:
         self._passed: dict[str, str] = {}  # parameters of the function that launches, as its caller passes them
         device = [one for one in declarations(text) if {"__global__", "__device__"} & set(one.words) and one.body]
         self._device = uncommented("".join(text[one.start : one.end] for one in device))
+        self._of_device: set[str] = set()  # names that device code uses and does not get as parameters
+        for one in device:
+            head, _, body = uncommented(text[one.start : one.end]).partition("{")
+            self._of_device |= {*_WORD.findall(body)} - {*_WORD.findall(head)}
         own = [text[one.start : one.end] for one in device if kernel in one.words]
         self._body = uncommented("".join(own)).partition("{")[2]
         self.constants: dict[str, int] = {}
@@ -210,7 +215,7 @@ class HostCode:
             return (self._given[word],)
         meant = self._meant(word)
         found = self.sizes(meant, depth + 1) if meant else None
-        if found and len(found) == 1 and not re.search(rf"\b{word}\b", self._device) and not _WORD.search(meant or ""):
+        if found and len(found) == 1 and word not in self._of_device and not _WORD.search(meant or ""):
             self.constants[word] = found[0]
         return found
 

@@ -20,7 +20,7 @@ from engine.lab.expressions import evaluate
 from engine.lab.host_launch import HostArgument, HostLaunch, launch_in_text
 from engine.lab.instances import typed_parameters
 from engine.lab.references import reference_named
-from engine.lab.signatures import Declared, bare, index_arrays, is_read, kernels_in
+from engine.lab.signatures import Declared, bare, index_arrays, is_read, kernels_in, strides
 from engine.lab.structures import Element, element_of, fields_in
 from engine.lab.top_level import declarations, parts, uncommented
 from engine.records import NotRunnable
@@ -229,7 +229,13 @@ def _propose_arguments(text: str, name: str, declared: Declared, size: str) -> t
              for own, one in zip(declared.parameters, written, strict=True))  # fmt: skip
     fills = [("indices" if own in indices else "random") if read else "zeros"
              for own, read in zip(declared.parameters, reads, strict=True)]  # fmt: skip
-    return tuple(_propose_any(text, one, size, fill) for one, fill in zip(written, fills, strict=True))
+    names = dict(zip(declared.parameters, written, strict=True))
+    numbers = [own for own, one in names.items() if not re.search(r"[*\[]", one)]
+    sizes = [", ".join(["n"] * (1 + strides(text, bare(name), own, numbers))) for own in declared.parameters]
+    return tuple(
+        _propose_any(text, one, max(size, own, key=len), fill)
+        for one, own, fill in zip(written, sizes, fills, strict=True)
+    )
 
 
 def _propose_any(text: str, written: str, size: str, fill: str) -> str:

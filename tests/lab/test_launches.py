@@ -195,3 +195,27 @@ struct Odd { double d; int i; };
 def test_the_elements_of_an_array_are_read_off_its_type(written: str, element: tuple[str, int] | None) -> None:
     found = element_of(TYPES, written)
     assert (found and (found.kind, found.count)) == element
+
+
+@pytest.mark.parametrize(
+    ("body", "sizes"),
+    [("y[i] = x[i];", ("n", "n")), ("for (int j = 0; j < cols; j++) y[i] += x[i * cols + j];", ("n, n", "n")),
+     ("const float *row = x + i * cols; y[i] = row[0];", ("n, n", "n")),
+     ("int at = (i * rows + 1) * cols; int next = at + i; y[next] = x[i];", ("n", "n, n, n")),
+     ("y[i * blockDim.x] = x[i * 4];", ("n", "n"))],
+)  # fmt: skip
+def test_an_array_whose_index_multiplies_a_size_has_a_side_more(body: str, sizes: tuple[str, str]) -> None:
+    text = f"__global__ void k(const float *x, float *y, int rows, int cols) {{ int i = threadIdx.x; {body} }}\n"
+    assert propose_setup(text).arguments[:2] == tuple(
+        f"float32[{size}]={fill}" for size, fill in zip(sizes, ("random", "zeros"), strict=True)
+    )
+
+
+def test_a_constant_that_is_also_a_name_of_a_parameter_is_made_smaller() -> None:
+    text = """const int N = 100000000;
+__global__ void k(double *x, int N) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < N) x[i] = 1; }
+int main() { double *x; cudaMalloc(&x, N * sizeof(double)); k<<<N / 128, 128>>>(x, N); }
+"""
+    assert "N = " in propose_setup(text).assumed
+    larger = text.replace("(&x, N", "(&x, 3 * 50000000").replace("k<<<N", "k<<<1000")
+    assert propose_setup(larger.replace("x, N)", "x, 5)")).assumed == ""  # and nothing can be made smaller
