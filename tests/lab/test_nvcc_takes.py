@@ -72,6 +72,18 @@ __global__ void sized(int *a) { extern __shared__ int s[]; s[threadIdx.x] = a[0]
         engine.kernel(text, "sized").run(1, 96, (np.zeros(2, np.int32),))
 
 
+def test_a_local_array_is_named_if_it_is_the_only_one() -> None:
+    one = (
+        "__global__ void k(int *a, int n) { int own[8]; for (int i = 0; i < n; i++) own[i] = i; a[0] = own[n / 2]; }\n"
+    )
+    with refused("local.array", RunFailed):
+        engine.kernel(one).run(1, 1, (np.zeros(2, np.int32), 9))
+    with refused("local.arrays", RunFailed):
+        engine.kernel(one.replace("own[8];", "own[8], more[4]; more[n % 4] = n; a[1] = more[a[0] % 4];")).run(
+            1, 1, (np.zeros(2, np.int32), 60)
+        )
+
+
 def test_a_kernel_that_is_named_compiles_alone() -> None:
     text = """__global__ void other(int *a) { a[0] = missing; }
 template <int N> __global__ void many(int *a) { a[0] = N + missing; }
