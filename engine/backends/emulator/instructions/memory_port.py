@@ -41,9 +41,11 @@ from engine.backends.emulator.state.memory import (
     Words,
     lane_indices,
 )
+from engine.compile.element_sizes import local_arrays
 from engine.compile.names import readable
 from engine.records import Array, RunFailed
 
+_LOCAL_ARRAYS = "the memory of its local arrays", "holds"
 _VERBS = {"ld": "reads", "st": "writes", "atom": "updates", "red": "updates"}
 
 
@@ -96,7 +98,11 @@ def out_of_block_memory(
         part = machine.element_bytes(name) or site.part
         length = min([other for other in places.values() if other > start], default=words.size) - start
         element, count = (place - start) // part, length // part
-        what = f"{verb} element {element} of the {space} array `{readable(name)}`, which has {count} elements"
+        called, holds = f"the {space} array `{readable(name)}`", "has"
+        if space == "local":
+            arrays = local_arrays(machine.source) if machine.source else frozenset()
+            called, holds = (f"its local array `{min(arrays)}`", "has") if len(arrays) == 1 else _LOCAL_ARRAYS
+        what = f"{verb} element {element} of {called}, which {holds} {count} elements"
         if count == 0 and any(one.external and one.name == name for one in machine.program.shared):
             what += ": the launch sets the size of an extern array, and this launch sets none"
     return machine.lane_failure("out-of-bounds", site.line, mask, row, column, what, "out-of-bounds")
