@@ -229,11 +229,10 @@ def _different(address: Array, active: Array) -> int:
 
 def _most_alike(address: Array, active: Array) -> int:
     """Return the most active lanes of one warp that access one address."""
+    if not active.any():
+        return 0
     apart = -1 - np.arange(WARP, dtype=np.int64)[:, None]  # idle lanes get unique addresses
-    ranked = np.sort(np.where(active, address, apart), axis=0)
-    run = np.ones(ranked.shape[1], np.int64)
-    most = int(active.any())
-    for lane in range(1, WARP):
-        run = np.where(ranked[lane] == ranked[lane - 1], run + 1, 1)
-        most = max(most, int(run.max(initial=0)))
-    return most
+    ranked = np.sort(np.where(active, address, apart).T, axis=1)
+    starts = np.ones(ranked.shape, bool)
+    np.not_equal(ranked[:, 1:], ranked[:, :-1], out=starts[:, 1:])
+    return int(np.diff(np.flatnonzero(starts), append=ranked.size).max())
