@@ -43,7 +43,9 @@ class AccessLanes:
 
     def moved(self, distance: int) -> AccessLanes:
         """Return the same lanes, with all addresses moved by some bytes."""
-        return replace(self, address=self.address + distance)
+        return AccessLanes(
+            self.address + distance, self.low, self.high, self.block, self.rows, self.columns, self.offset, self.unique
+        )
 
     def units(self, size: int, unit: int) -> AccessLanes:
         """Return one entry per unit of memory instead of one per access of `size` bytes."""

@@ -75,14 +75,15 @@ class OpenReads:
 
     def _ordered(self, known: KnownRead) -> bool:
         """Return whether all writes to the units are ordered before the read; what is ordered once stays so."""
-        shadow, clocks = known.shadow, self._clocks
+        shadow, lanes, clocks = known.shadow, known.lanes, self._clocks
         if shadow.newest_time <= known.checked:
             return True
         assert self._epoch is not None
-        if shadow.newest_write >= self._epoch and int(shadow.write_time.take(known.at).max()) > known.checked:
-            writer, lanes = shadow.last_write(known.at), known.lanes
+        if shadow.newest_write >= self._epoch and int(shadow.write_epoch.take(known.at).max()) >= self._epoch:
             for lane in (lanes.high,) if lanes.low is lanes.high else (lanes.low, lanes.high):
-                if clocks.unordered(writer, clocks.stamp(lane, True), None, True).any():
+                if (shadow.writer.take(known.at) == lane).all():
+                    continue
+                if clocks.unordered(shadow.last_write(known.at), clocks.stamp(lane, True), None, True).any():
                     return False
         known.checked = clocks.now
         return True
