@@ -338,6 +338,8 @@ class Port:
     def _inside(self, at: Array, mask: Mask, words: Words, space: str) -> Array:
         """Check the offsets and return them."""
         size = self.site.size
+        if at.size == 1 and 0 <= int(at.item()) <= words.size - size and not int(at.item()) & (size - 1):
+            return at
         wrong = (at.view(np.uint64) > max(words.size - size, -1) % (1 << 64)) | ((at & (size - 1)) != 0)
         if words.size < size:
             wrong = np.ones(at.shape, bool)
@@ -400,6 +402,9 @@ class Port:
         self._overtake(space, raw, mask)
         if space == "shared" and at.shape[1] == 1 and part == words.unit:
             return [words.rows((at[:, 0] >> words.shift) + number, mask) for number in range(count)]
+        if space == "local" and at.size == 1 and part == words.unit:
+            start, place = int(at.item()) >> words.shift, mask.place()
+            return [words.words[start + number][place].copy() for number in range(count)]
         rows, columns = lane_indices(mask)
         where = (rows, columns) if space == "local" else (columns,)
         return [words.load(at + number * part, part, where) for number in range(count)]
@@ -458,6 +463,11 @@ class Port:
         if mask.dense is None and space == "shared" and at.shape[1] == 1 and part == words.unit:
             for number, value in enumerate(values):
                 words.put_rows((at[:, 0] >> words.shift) + number, mask, value)
+            return
+        if mask.dense is None and space == "local" and at.size == 1 and part == words.unit:
+            start, place = int(at.item()) >> words.shift, mask.place()
+            for number, value in enumerate(values):
+                words.words[start + number][place] = value
             return
         rows, columns = lane_indices(mask)
         shape = (mask.height, mask.width)
