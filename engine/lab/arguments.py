@@ -21,7 +21,7 @@ from engine.lab.signatures import Parameter
 from engine.lab.structures import Field
 from engine.lab.top_level import parts
 from engine.records import Array, NotRunnable, Texture
-from engine.records.words import whole_number
+from engine.records.words import one_text, whole_number
 
 
 @runtime_checkable
@@ -211,12 +211,12 @@ def _by_value(kernel: str, parameter: Parameter, argument: Any) -> bytes:
         floating = argument.dtype.kind in "f"
         fits = argument.nbytes == parameter.size and (parameter.kind == "b" or floating == (parameter.kind == "f"))
         if not fits:
-            raise NotRunnable(f"{where}, but a {argument.dtype} is passed for it.")
+            raise NotRunnable(f"{where}, but {one_text(str(argument.dtype))} is passed for it.")
         return argument.tobytes()
     if isinstance(argument, complex) and parameter.size in (8, 16) and parameter.kind == "b":
         return struct.pack("<2f" if parameter.size == 8 else "<2d", argument.real, argument.imag)
     if not isinstance(argument, bool | int | float):
-        kind = "None" if argument is None else f"a {type(argument).__name__}"
+        kind = "None" if argument is None else one_text(type(argument).__name__)
         raise NotRunnable(f"{where}, but {kind} is passed for it.")
     if parameter.kind == "f" or (parameter.kind == "b" and parameter.size == 2):
         try:
