@@ -77,6 +77,7 @@ def test_the_file_holds_one_kernel_of_its_name_with_the_signature_of_its_topic(k
     assert parameters[: len(expected)] == expected
 
 
+@pytest.mark.sampled(quick=3)
 @EVERY_KERNEL
 def test_the_file_is_short_and_fits_the_projector(kernel: Kernel):
     lines = kernel.text.splitlines()
@@ -146,12 +147,14 @@ def test_every_rung_says_what_was_wrong_with_the_rung_before_it(ladder: Ladder):
             assert fault.endswith("."), f"{rung.kernel} has no fixes for {before.kernel}"
 
 
+@pytest.mark.sampled(quick=3)
 @EVERY_KERNEL
 def test_a_header_names_predecessors_that_are_other_kernels_of_its_topic(kernel: Kernel):
     names = {each.name for each in TOPICS[kernel.topic].kernels} - {kernel.name}
     assert set(kernel.predecessors) <= names and len(set(kernel.predecessors)) == len(kernel.predecessors)
 
 
+@pytest.mark.sampled(quick=3)
 @EVERY_KERNEL
 def test_a_header_speaks_of_kernels_and_not_of_a_place_in_one_ladder(kernel: Kernel):
     """A kernel stands in several ladders, so "the rung before" differs from page to page."""
