@@ -21,7 +21,7 @@ from engine.lab.signatures import Parameter
 from engine.lab.structures import Field
 from engine.lab.top_level import parts
 from engine.records import Array, NotRunnable, Texture
-from engine.records.words import whole_number
+from engine.records.words import one_text, whole_number
 
 
 @runtime_checkable
@@ -112,7 +112,8 @@ def convert_arguments(
                         f"`{own}` of {kernel} has {own_field.size} bytes, but {len(piece)} are passed for it."
                     )
             else:
-                piece = value_of(Parameter(own, own_field.kind.replace("p", "u"), own_field.size), value, own)
+                kind = own_field.kind.replace("p", "u")
+                piece = value_of(Parameter(own, kind, own_field.size, own_field.element), value, own)
             pieces += [bytes(own_field.offset - at), piece]
             at = own_field.offset + own_field.size
         values.append((*pieces, bytes(parameter.size - at)))
@@ -181,6 +182,23 @@ def _check_array(kernel: str, parameter: Parameter, argument: Array) -> None:
         raise NotRunnable(f"`{parameter.name}` of {kernel} is {_what(parameter)}, but an array is passed for it.")
     if argument.dtype.hasobject:
         raise NotRunnable(f"`{parameter.name}` of {kernel} is given an array of Python objects, which no GPU knows.")
+    if parameter.element and not _alike(argument.dtype, np.dtype(parameter.element)):
+        raise NotRunnable(
+            f"`{parameter.name}` of {kernel} points to {parameter.element}, and an array of {argument.dtype} is passed "
+            f"for it: pass an array of {parameter.element}."
+        )
+
+
+def _alike(given: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
+    """Return whether an array fits a pointer: numbers of its size and kind, pairs of them, or the fields of a
+    struct."""
+    if given.kind not in "biufc":
+        return True
+    if given.kind == "c":
+        return wanted.kind == "f" and given.itemsize == 2 * wanted.itemsize
+    if given.itemsize != wanted.itemsize:
+        return False
+    return (given.kind == "f") == (wanted.kind == "f") or (given.itemsize == 2 and "i" not in given.kind + wanted.kind)
 
 
 def _by_value(kernel: str, parameter: Parameter, argument: Any) -> bytes:
@@ -193,12 +211,12 @@ def _by_value(kernel: str, parameter: Parameter, argument: Any) -> bytes:
         floating = argument.dtype.kind in "f"
         fits = argument.nbytes == parameter.size and (parameter.kind == "b" or floating == (parameter.kind == "f"))
         if not fits:
-            raise NotRunnable(f"{where}, but a {argument.dtype} is passed for it.")
+            raise NotRunnable(f"{where}, but {one_text(str(argument.dtype))} is passed for it.")
         return argument.tobytes()
     if isinstance(argument, complex) and parameter.size in (8, 16) and parameter.kind == "b":
         return struct.pack("<2f" if parameter.size == 8 else "<2d", argument.real, argument.imag)
     if not isinstance(argument, bool | int | float):
-        kind = "None" if argument is None else f"a {type(argument).__name__}"
+        kind = "None" if argument is None else one_text(type(argument).__name__)
         raise NotRunnable(f"{where}, but {kind} is passed for it.")
     if parameter.kind == "f" or (parameter.kind == "b" and parameter.size == 2):
         try:

@@ -299,9 +299,10 @@ def _whole(head: str, words: list[str], code: str, v: list[Value]) -> Value:
         "shf": lambda: _funnel(a, v[1], v[2], words),
         "dp4a": lambda: v[2] + _dot(_parts(a, 8, words[0]), _parts(v[1], 8, words[1])),
         "dp2a": lambda: v[2] + _dot(_parts(a, 16, words[1]), _pair_of_bytes(v[1], words[2], "hi" in words)),
-        "vabsdiff4": lambda: _differences(_parts(a, 8, code), _parts(v[1], 8, code), v[2], "add" in words),
         "testp": lambda: _property(a, words[0], code),
     }  # fmt: skip
+    if head[:4] in ("vadd", "vsub", "vabs", "vmin", "vmax"):
+        return _video(head, words, v)
     made["mad24"] = lambda: _times_24(a, v[1], code, words) + v[2]
     value = made[head]()
     if "sat" in words:
@@ -411,9 +412,29 @@ def _parts(a: int, bits: int, code: str) -> list[int]:
     return [decode(a >> place, f"{code[0]}{bits}") for place in range(0, 32, bits)]
 
 
-def _differences(a: list[int], b: list[int], c: int, add: bool) -> int:
-    found = [abs(x - y) for x, y in zip(a, b, strict=True)]
-    return c + sum(found) if add else sum(value << 8 * place for place, value in enumerate(found))
+def _video(head: str, words: list[str], v: list[int]) -> int:
+    """Each video instruction in unbounded whole numbers: on words, or on the parts of words."""
+    ways: dict[str, Callable[[int, int], int]] = {
+        "vadd": lambda x, y: x + y, "vsub": lambda x, y: x - y, "vabsdiff": lambda x, y: abs(x - y), "vmin": min,
+        "vmax": max, "add": lambda x, y: x + y, "min": min, "max": max,
+    }  # fmt: skip
+    into, given = words[0], words[1]
+    if head[-1] in "24":
+        bits = 32 // int(head[-1])
+        pairs = zip(_parts(v[0], bits, given), _parts(v[1], bits, given), strict=True)
+        found = [ways[head[:-1]](x, y) for x, y in pairs]
+        if "add" in words:
+            return v[2] + sum(found)
+        whole = [_kept_in(value, f"{into[0]}{bits}") if "sat" in words else value for value in found]
+        return sum((value & ((1 << bits) - 1)) << bits * place for place, value in enumerate(whole))
+    value = ways[head](v[0], v[1])
+    if "sat" in words:
+        return _kept_in(value, into)
+    return ways[words[-1]](decode(value & 0xFFFFFFFF, into), v[2]) if words[-1] in ways else value
+
+
+def _kept_in(value: int, code: str) -> int:
+    return _kept(value, code) if code[0] == "s" else min(max(value, 0), (1 << width(code)) - 1)
 
 
 def _property(a: float, what: str, code: str) -> bool:

@@ -102,11 +102,15 @@ class Mask:
 
     def columns_at(self) -> Array:
         """Return the block numbers (within the chunk) of the mask's columns."""
-        return self.columns.nonzero()[0]
+        return self._numbers[1]
 
     def rows_at(self) -> Array:
         """Return the thread numbers of the mask's rows."""
-        return self.rows.nonzero()[0]
+        return self._numbers[0]
+
+    @cached_property
+    def _numbers(self) -> tuple[Array, Array]:
+        return self.rows.nonzero()[0], self.columns.nonzero()[0]
 
 
 def _index_of(members: Array) -> tuple[Any, int]:
