@@ -108,7 +108,7 @@ _COMPUTED = "dynamic initialization is not supported"
 _TWICE = "has already been defined"
 _OVERLOADED = re.compile(r'cannot determine which instance of overloaded function "(?:\w+::)*(\w+)"')
 # Errors of code that nvcc compiles and NVRTC does not: only the kernel is refused.
-NOT_HERE = re.compile(r"cannot be compiled here|a texture reference")
+NOT_HERE = re.compile(r"cannot be compiled here|a texture or surface reference")
 _SAYS_ENOUGH = re.compile(
     rf"{NOT_HERE.pattern}|since Volta|#error directive|CUDA 13|on the host's side|overloaded function"
 )
@@ -145,7 +145,10 @@ def alone(text: str, kernel: str) -> str:
             text = blanked(text, one.start, one.end)
         elif one.body and function_name(text, one) != kernel:
             opened = body_start(text, one)
-            text = blanked(f"{text[:opened]};{text[opened + 1 :]}", opened + 1, one.end)
+            if text[opened] == "{":
+                text = blanked(f"{text[:opened]};{text[opened + 1 :]}", opened + 1, one.end)
+            else:  # a macro makes the whole kernel
+                text = blanked(text, one.start, one.end)
     return text
 
 
@@ -343,8 +346,8 @@ def _lacking(whole: str, passed: dict[int, str], error: CompileError, source: So
         return error
     name, _, what = str(error).rstrip(".").partition(" does not compile: ")
     line = next(iter(missing))
-    header, way_out = missing[line], "paste its text in its place" if line in passed else "use CUDA's own"
-    sentence = f'{name} does not compile: line {line}: "{header}" is not here, and without it {what}; {way_out}.'
+    way_out = "paste its text in its place" if line in passed else "paste what the kernel needs of it"
+    sentence = f'{name} does not compile: line {line}: "{missing[line]}" is not here, and without it {what}; {way_out}.'
     return CompileError(sentence, error.log, error.line)
 
 
@@ -398,7 +401,10 @@ def _missed(text: str, error: CompileError, dropped: dict[str, CompileError], wh
         return CompileError(sentence, error.log, error.line)
     name = missed_name(str(error))
     if cause is None and name and re.search(rf"\b(?:texture|surface)\s*<[^;]{{1,200}}>\s*{name}\b", whole):
-        sentence = str(error).rstrip(".") + ": a texture reference, which CUDA 12 ended; read an array in its place."
+        sentence = (
+            str(error).rstrip(".")
+            + ": a texture or surface reference, which CUDA 12 ended; read an array in its place."
+        )
         return CompileError(sentence, error.log, error.line)
     return _of_the_host(whole, cause or error)
 

@@ -12,6 +12,7 @@ import pytest
 
 import engine
 from engine.lab.kernels import kernels
+from engine.lab.setups import propose_setup
 from engine.machine.cupy_cache import VARIABLE, cache_trouble, settle_cache
 from engine.records import CompileError, NotRunnable, RunFailed
 from tests.sentences import refused, says, sentence
@@ -101,7 +102,7 @@ template <typename Op, typename A> __global__ void apply(int *a, Op op, A by) { 
 """
     for launch in ("apply<<<1, 1>>>(d, Add(), 2.5);", "Add add; double b; apply<<<1, 1>>>(d, add, b);"):
         assert engine.kernel(f"{text}int main() {{ int *d; {launch} }}\n").name == "apply<Add, double>"
-    with pytest.raises(NotRunnable, match="is a template"):
+    with pytest.raises(NotRunnable, match="gets a lambda"):
         engine.kernel(text + "int main() { apply<<<1, 1>>>(d, [=] __device__ (int a, int b) { return a; }, 2); }\n")
 
 
@@ -291,3 +292,27 @@ __global__ void k(unsigned *a) {
     first, second = 0xFF018005, 0x02030409
     made = engine.kernel(text).run(1, 1, (np.array([first, second, 0, 0, 0, 0], np.uint32),)).arrays["a"].tolist()
     assert made[2:] == [first - second + 7, 0xFF04840E, 0x02030409, 7 + 0xFD + 2 + 0x7C + 4]
+
+
+def test_macros_may_make_whole_kernels_and_their_names() -> None:
+    text = """#define NAME(x) x##_kernel
+#define MAKE(A, by) __global__ void add_##A(A *a, A b) { \\
+    a[0] += b * by; \\
+}
+MAKE(float, 3)
+MAKE(int, 2)
+__global__ void NAME(set)(int *a, int b) { a[0] = b; }
+int main() { add_int<<<1, 32>>>(0, 1); NAME(set)<<<1, 64>>>(0, 1); }
+"""
+    for name, right in (("add_int", 10), ("set_kernel", 5)):
+        assert engine.kernel(text, name).run(1, 1, (np.zeros(1, np.int32), 5)).arrays["a"].tolist() == [right]
+    assert [one.name for one in kernels(text)] == ["add_float", "add_int", "set_kernel"]
+    assert propose_setup(text, "set_kernel").block == ("64",)
+
+
+def test_a_lambda_has_no_name_to_launch_it_with() -> None:
+    text = "template <typename F> __global__ void k(int *a, F f) { a[0] = f(1); }\n"
+    with refused("template.lambda", NotRunnable):
+        engine.kernel(text + "int main() {\n  auto f = [] __device__ (int x) { return x; };\n  k<<<1, 1>>>(0, f);\n}\n")
+    with pytest.raises(NotRunnable, match="line 2: k gets a lambda"):
+        engine.kernel(text + "int main() { k<<<1, 1>>>(0, [=] __device__ (int x) { return x; }); }\n")
