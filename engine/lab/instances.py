@@ -129,7 +129,12 @@ def instance(text: str, name: str, declared: Declared) -> str | None:
     for arguments, at in file.uses(name):
         found = [file.meant(one, at, type_wanted) for one, type_wanted in zip(arguments, wanted, strict=False)]
         if len(found) == len(arguments) and all(found):
-            return f"{name}<{', '.join(map(str, found))}>"
+            more = [one for one in declared.template[len(found) :] if "=" not in one and "..." not in one]
+            following = [
+                file.deduced(name, declared).get(_name(one)) for one in more
+            ]  # from the values that are passed
+            if None not in following:
+                return f"{name}<{', '.join(map(str, (*found, *following)))}>"
     deduced = file.deduced(name, declared)
     given = [
         deduced.get(_name(one)) if is_type else None for one, is_type in zip(declared.template, wanted, strict=True)
@@ -177,7 +182,9 @@ class _File:
             for word in (_name(one) for one in declared.template if _type_parameter(one))
             if not any(_name(each) in called and re.search(rf"\b{word}\b", each) for each in declared.written)
         }  # a function object is no number
-        for found in self._places(rf"(?<![\w.]){name}\s*<<<[^;]{{0,400}}?>>>\s*\(([^;]{{0,1000}})\)\s*;"):
+        for found in self._places(
+            rf"(?<![\w.]){name}\s*(?:<(?!<)[^;{{}}()]{{0,200}}>\s*)?<<<[^;]{{0,400}}?>>>\s*\(([^;]{{0,1000}})\)\s*;"
+        ):
             for passed, written in zip(parts(found[1]), declared.written, strict=False):
                 for word in (_name(one) for one in declared.template if _type_parameter(one)):
                     if re.search(rf"\b{word}\b", written):

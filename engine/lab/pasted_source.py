@@ -88,11 +88,12 @@ HEAD = (
     "#include <cstdint>\n#include <cstdlib>\n#include <climits>\n#include <cfloat>\n#include <cmath>\n"
     "typedef unsigned char uchar;\ntypedef unsigned short ushort;\n"
     "typedef unsigned int uint;\ntypedef unsigned long ulong;\n"
+    "typedef struct alignas(64) { unsigned long long opaque[16]; } CUtensorMap;\n"
     "typedef unsigned long long CUtexObject;\ntypedef unsigned long long CUsurfObject;\n"
 )
 _OWN = re.compile(r"\.(?:h|hh|hpp|cuh|cu|inl)$")
 # Member functions of a struct need no __device__; nvcc's predefined macros on Linux; errors that nvcc only warns of.
-_OPTIONS = ("-default-device", "--device-int128", "-D__linux__", "-Dregister=")
+_OPTIONS = ("-default-device", "--device-int128", "-D__linux__", "-Dregister=", "-D__asm__=asm")
 _NEWER = ("--std=c++20",)  # nvcc takes some of C++20 without this option
 _CPP_20 = re.compile(
     r"\b(?:concept|requires|consteval|constinit)\b|<=>|\]\s*<\s*(?:typename|class|int)\b|[{,]\s*\.\w+\s*[={]|"
@@ -104,6 +105,7 @@ _INSTANCE = re.compile(r"template\s+(?!<)")
 _UNNAMED = re.compile(r'__nv_name_map\(\d+\): error: .*?"(\w+)" (?:is undefined|must)')
 _MOST_BLANKED = 40
 _NOT_OF_STD = re.compile(r'\((\d+)\): error: (namespace "std" has no (?:actual )?member "\w+")')
+_INCOMPLETE = re.compile(r'incomplete type "\w+" \(aka "(\w+)"\)')  # a type that CUDA's own headers only declare
 _COMPUTED = "dynamic initialization is not supported"
 _TWICE = "has already been defined"
 _OVERLOADED = re.compile(r'cannot determine which instance of overloaded function "(?:\w+::)*(\w+)"')
@@ -240,7 +242,9 @@ def compiled_for_device(name: str, text: str, names: tuple[str, ...] = (), hurri
                 source = replace(source, text=without)
                 dropped |= dict.fromkeys(words, failed)
                 continue
-            header = header_for(str(failed), _passed_over(whole, source.text), _USES_STD.search(whole) is not None)
+            incomplete = _INCOMPLETE.search(failed.log)
+            what = f'identifier "{incomplete[1]}" is undefined' if incomplete else str(failed)
+            header = header_for(what, _passed_over(whole, source.text), _USES_STD.search(whole) is not None)
             if header and f"<{header}>" not in source.head:
                 source = replace(source, head=f"{source.head}#include <{header}>\n")
                 continue

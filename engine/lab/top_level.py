@@ -69,7 +69,9 @@ def declarations(text: str) -> list[Declaration]:
     A macro of the text counts as the words that it stands for: `#define HD __host__ __device__`.
     """
     defined = _DEFINED.findall(text)
-    meant = {name: tuple(_SPECIFIER.findall(body)) for name, _, body in defined}
+    meant: dict[str, tuple[str, ...]] = {}
+    for name, _, body in defined:  # in one branch of an #if often as nothing
+        meant[name] = (*meant.get(name, ()), *_SPECIFIER.findall(body))
     whole = {name for name, _, body in defined if meant[name] and "{" in body}
     return [
         replace(one, words=(*one.words, *(word for name in one.words for word in meant.get(name, ()))))
@@ -117,7 +119,12 @@ def _declarations(text: str, whole: set[str]) -> list[Declaration]:
             case "{" if depth == 0 and rounds == 0 and words[:1] and words[0] in _OPENED and not called:
                 scopes.append("::".join(words[1:]) if words[0] == "namespace" else "")
                 start = -1  # declarations follow again
-            case "}" if depth == 0 and start < 0 and scopes:
+            case "}" if depth == rounds == 0 and scopes:
+                if start >= 0:  # the use of a macro without a semicolon
+                    made.append(
+                        Declaration(start, piece.start(), tuple(words), called, False, "::".join(filter(None, scopes)))
+                    )
+                    start = -1
                 scopes.pop()
             case "{":
                 depth += 1
