@@ -127,7 +127,7 @@ class KernelRun:
 
     @property
     def ok(self) -> bool:
-        """Whether there is no finding. Whether the answer is right is for the caller to check."""
+        """Return whether there is no finding. Whether the answer is right is for the caller to check."""
         return not self.findings
 
     def _repr_html_(self) -> str:
@@ -301,7 +301,7 @@ class OwnKernel:
                 raise NotRunnable(f"{self.source.name} has no __device__ or __constant__ variable {name}; {listed}.")
             if np.asarray(value).nbytes != found[name].size:
                 size = np.asarray(value).nbytes
-                raise NotRunnable(f"{name} has {found[name].size:,} bytes, and {size:,} are passed for it.")
+                raise NotRunnable(f"{name} has {found[name].size:,} bytes, but {size:,} are passed for it.")
         return found
 
 

@@ -83,7 +83,7 @@ def setup_of(call: str, right: str = "") -> Setup:
     found = _CALL.fullmatch(call)
     sizes = parts(found["launch"]) if found else []
     if found is None or not 2 <= len(sizes) <= 3:
-        raise NotRunnable(f"{call!r} is no launch such as saxpy<<<(n + 255) / 256, 256>>>(2, float32[n], n).")
+        raise NotRunnable(f"{call!r} is not a launch such as saxpy<<<(n + 255) / 256, 256>>>(2, float32[n], n).")
     arguments = tuple(" ".join(word.split()) for word in parts(found["arguments"]))
     shared = sizes[2].strip() if len(sizes) == 3 else "0"
     made = _right_of(right) if right.strip() else None
@@ -186,7 +186,7 @@ def launching(setup: Setup, n: int, trial: int = 0) -> Launching:
 def _right_of(words: str) -> Right:
     found = _RIGHT.fullmatch(words)
     if not found:
-        raise NotRunnable(f"{words!r} is no reference such as y = saxpy(x, y, 2).")
+        raise NotRunnable(f"{words!r} is not a reference such as y = saxpy(x, y, 2).")
     reference = reference_named(found[2])
     given = tuple(part.strip() for part in parts(found[3]))
     if len(given) < len(reference.reads):

@@ -230,6 +230,28 @@ __global__ void k(int *a) { a[0] = RAND_MAX > 7 ? 7 : EXIT_FAILURE; }
 using namespace std;
 __global__ void k(int *a) { pair<int, int> p(3, 4); swap(p.first, p.second); a[0] = p.first + p.second; }
 """,
+    "a macro that is empty for other compilers": """#ifdef __CUDACC__
+#define BOTH __host__ __device__
+#else
+#define BOTH
+#endif
+BOTH inline int seven() { return 7; }
+__global__ void k(int *a) { __asm__ __volatile__("mov.u32 %0, %1;" : "=r"(a[0]) : "r"(seven())); }
+""",
+    "macros without a semicolon": """#define EVERY(what) what(float) what(int)
+namespace own {
+template <class A> class Wrong { std::vector<A> all; };
+#define INSTANCE(A) template class Wrong<A>;
+EVERY(INSTANCE)
+#undef INSTANCE
+}
+__global__ void k(int *a) { a[0] = 7; }
+""",
+    "a type that the host's library would bring": """#include <cublas_v2.h>
+typedef __nv_bfloat16 real;
+__global__ void k(int *a) { real x = (real)3.5f; a[0] = (float)x * 2; }
+__global__ void copies(const __grid_constant__ CUtensorMap map) { }
+""",
     "the branch that is taken": """#define VERSION 2
 #if VERSION == 1
 __global__ void k(float *a, int n) { a[0] = n; }
@@ -256,9 +278,8 @@ def test_a_function_that_is_left_out_is_named() -> None:
 
 
 def test_two_definitions_that_differ_are_refused_with_both_lines() -> None:
-    text = (
-        "__device__ int f() { return 1; }\n__device__ int f() { return 2; }\n__global__ void k(int *a) { *a = f(); }\n"
-    )
+    twice = "__device__ int f() { return 1; }\n__device__ int f() { return 2; }\n"
+    text = f"{twice}__global__ void k(int *a) {{ a[0] = f(); }}\n"
     with refused("pasted.defined-twice", CompileError):
         engine.kernel(text)
 
@@ -267,6 +288,13 @@ def test_two_definitions_that_differ_are_refused_with_both_lines() -> None:
 def test_a_character_that_is_no_c_is_named(strange: str) -> None:
     with pytest.raises(CompileError, match=rf"line 2: .*U\+{ord(strange[0]):04X}"):
         engine.kernel(f"__global__ void k(int *a) {{\n  a[0] = {strange};\n}}\n")
+
+
+def test_the_last_arguments_of_a_template_follow_from_the_values() -> None:
+    text = """template <int N, class A, class B> __global__ void k(A *a, B by) { a[0] = N * by; }
+int main() { int *a; double by = 2; k<3><<<1, 1>>>(a, by); }
+"""
+    assert engine.kernel(text).name == "k<3, int, double>"
 
 
 def test_an_enumerator_and_a_member_are_template_arguments() -> None:

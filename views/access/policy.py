@@ -21,7 +21,7 @@ from typing import Literal
 import streamlit as st
 from starlette.responses import Response
 
-from engine.compile.confinement import missing_confinement
+from engine.compile.confinement import check_confinement, missing_confinement
 from engine.records import NotRunnable
 from engine.service.limits import Limits
 from engine.store import database
@@ -44,7 +44,7 @@ class Signer:
 
     def __init__(self, secret: bytes, keys: Mapping[str, str]) -> None:
         self._secret, self._keys = secret, keys
-        self._void: dict[str, int] = {}  # browser -> tokens issued up to then are void
+        self._void: dict[str, int] = {}  # browser -> the time up to which its tokens are void
         self._lock = threading.Lock()
 
     def issue(self, role: str, browser: str | None = None, now: float | None = None) -> str:
@@ -114,7 +114,6 @@ ROLES = {role.name: role for role in (PRESENTER, ASSISTANT, STUDENT)}
 
 
 KEYS, KEYS_FILE = "KERNEL_LADDER_KEYS", "KERNEL_LADDER_KEYS_FILE"  # environment variables
-UNCONFINED = "KERNEL_LADDER_UNCONFINED"  # "1" serves a class from a computer without Landlock
 SHORTEST_KEY = 12
 _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # without letters that look alike on a blackboard
 _GROUPS, _IN_GROUP = 3, 5  # 15 letters of 31: 74 bits
@@ -185,8 +184,8 @@ _current: Policy | None = None
 
 @dataclass(frozen=True)
 class Policy:
-    """What visitors have to show. `asks`: nothing, a class key or an account; `keys`: role -> key; `said`: the line
-    printed at the start."""
+    """The credentials that visitors must show. `asks`: nothing, a class key or an account; `keys`: role -> key; `said`:
+    the line printed at the start."""
 
     asks: Literal["nothing", "key", "account"]
     said: str
@@ -195,7 +194,7 @@ class Policy:
 
 
 def begin() -> None:
-    """Print the policy, and what is less safe here. BadKeys, NotRunnable."""
+    """Print the policy and its weaknesses here. BadKeys, NotRunnable."""
     print("\n".join(filter(None, (current().said, missing_confinement()))), flush=True)
 
 
@@ -230,13 +229,6 @@ def decide_policy(address: str | None, environment: Mapping[str, str], accounts:
     return Policy("key", f"{told}.", given, signer)
 
 
-def check_confinement(environment: Mapping[str, str]) -> None:
-    """Raise NotRunnable if the compiler of a class is not confined and the environment does not allow that."""
-    missing = missing_confinement()
-    if missing and not environment.get(UNCONFINED):
-        raise NotRunnable(f"{missing} To serve a class all the same, set {UNCONFINED}=1.")
-
-
 def _find_keys(environment: Mapping[str, str], *, local: bool) -> tuple[dict[str, str], str, bool]:
     """Return the keys, where they come from, and whether they have just been made; none for a `local` server."""
     if environment.get(KEYS):
@@ -254,7 +246,7 @@ def _find_keys(environment: Mapping[str, str], *, local: bool) -> tuple[dict[str
 
 
 def is_loopback(name: str | None) -> bool:
-    """Whether this address or name means this computer alone."""
+    """Return whether this address or name means this computer alone."""
     if name in (None, "", "localhost"):
         return name == "localhost"
     try:
