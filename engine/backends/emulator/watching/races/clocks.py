@@ -94,16 +94,16 @@ class Clocks:
     """The progress of every lane of a chunk: barriers passed by its block, convergence points passed by the lane.
 
     Both arrays are as small as the control flow allows: (1, 1) and (T, 1) as long as all blocks do the same. `rows`: T,
-    the threads of a block rounded up to a whole warp; `threads`: the existing threads.
+    the threads of a block rounded up to a whole warp; `threads`: the existing threads; `in_order`: as of Flags.
     """
 
-    def __init__(self, rows: int, threads: int, grid_blocks: int) -> None:
+    def __init__(self, rows: int, threads: int, grid_blocks: int, in_order: bool = True) -> None:
         self.rows = rows
         self._living = np.arange(rows) < threads
         self.now = 1
         self._known: dict[int, tuple[Array, Array, Array]] = {}
         self._whole: dict[tuple[bytes, bytes], bool] = {}
-        self.flags = Flags(rows, grid_blocks)
+        self.flags = Flags(rows, grid_blocks, in_order)
         self._start = np.zeros((rows, 1), np.int64)
         self.start_chunk(0, 1)
 
@@ -137,6 +137,7 @@ class Clocks:
 
     def release(self, mask: Mask) -> None:
         """Record that a barrier releases the lanes of `mask`."""
+        self.flags.pass_barrier(mask)
         if mask.column_index is None:
             self.epoch = self.epoch + 1
             return
@@ -190,16 +191,18 @@ class Clocks:
 
     def fence(self, mask: Mask, block_only: bool) -> None:
         """Record a fence by the lanes of `mask`; `block_only`: for their own block."""
-        self.flags.fence(mask, self.tick(), self.clock, block_only)
+        self.flags.fence(mask, self.tick(), self.clock, self.epoch, block_only)
 
     def publish(self, mask: Mask, release: str | None) -> None:
         """Record that the lanes write a flag. `release`: "block" or "all" if the write itself is a fence with this
         scope."""
-        self.flags.publish(mask, self.tick(), self.clock, release, self._known_clocks if self._parties else None)
+        knowing = self._known_clocks if self._parties else None
+        self.flags.publish(mask, self.tick(), self.clock, self.epoch, release, knowing)
 
-    def acquire(self, mask: Mask) -> None:
-        """Record that the lanes have read a flag now; lanes of one instruction read it in turn."""
-        self.flags.acquire(mask, self.now)
+    def acquire(self, mask: Mask, heard: int, scope: str | None) -> None:
+        """Record that the lanes have read a flag now; lanes of one instruction read it in turn. `heard`: when it was
+        written; `scope`: "block" or "all" if the read itself is a fence with this scope."""
+        self.flags.acquire(mask, self.now, heard, scope)
 
     # ---- queries
 
