@@ -398,7 +398,7 @@ def _missed(text: str, error: CompileError, dropped: dict[str, CompileError], wh
         return CompileError(sentence, error.log, error.line)
     name = missed_name(str(error))
     if cause is None and name and re.search(rf"\b(?:texture|surface)\s*<[^;]{{1,200}}>\s*{name}\b", whole):
-        sentence = str(error).rstrip(".") + ": a texture reference, which CUDA 12 ended; read an array in its place."
+        sentence = str(error).rstrip(".") + ": a texture reference, which CUDA 12 removed; read an array in its place."
         return CompileError(sentence, error.log, error.line)
     return _of_the_host(whole, cause or error)
 

@@ -240,7 +240,7 @@ def _number(word: str, known: Mapping[str, str]) -> int | None:
 
 
 def blanked(text: str, start: int, end: int) -> str:
-    """Blank a piece of `text` with spaces, so that lines and columns stay. Its directives stay too."""
+    """Blank a piece of `text` with spaces, so lines and columns stay. Its directives stay too."""
     piece = text[start:end]
     kept = [(found.start(), found.end()) for found in _PIECE.finditer(piece) if found["directive"]]
     made, at = [], 0

@@ -293,3 +293,10 @@ def test_a_rung_in_the_middle_of_a_ladder_takes_at_most_four_files():
     files = {file for step in steps for file in re.findall(r"`([\w/.]+)`(?:,|:)", step.words)}
     generated = set(re.findall(r"docs/\w+\.md", steps[-1].text))
     assert len(files) == 3 and generated == {"docs/kernels.md"}
+
+
+def test_a_kernel_with_an_own_type_beside_integers_is_not_refused_as_one_for_integers():
+    for kernel in KERNELS.values():
+        floats = [dtype for dtype in kernel.dtypes if dtype.startswith("float")]
+        told = [why for dtype, why in kernel.refuses.items() if dtype.startswith("float")]
+        assert not floats or not any("integers only" in why for why in told), kernel.name

@@ -72,6 +72,18 @@ __global__ void sized(int *a) { extern __shared__ int s[]; s[threadIdx.x] = a[0]
         engine.kernel(text, "sized").run(1, 96, (np.zeros(2, np.int32),))
 
 
+def test_a_local_array_is_named_if_it_is_the_only_one() -> None:
+    one = (
+        "__global__ void k(int *a, int n) { int own[8]; for (int i = 0; i < n; i++) own[i] = i; a[0] = own[n / 2]; }\n"
+    )
+    with refused("local.array", RunFailed):
+        engine.kernel(one).run(1, 1, (np.zeros(2, np.int32), 9))
+    with refused("local.arrays", RunFailed):
+        engine.kernel(one.replace("own[8];", "own[8], more[4]; more[n % 4] = n; a[1] = more[a[0] % 4];")).run(
+            1, 1, (np.zeros(2, np.int32), 60)
+        )
+
+
 def test_a_kernel_that_is_named_compiles_alone() -> None:
     text = """__global__ void other(int *a) { a[0] = missing; }
 template <int N> __global__ void many(int *a) { a[0] = N + missing; }
@@ -265,3 +277,16 @@ int main() { k<Op::Mul, MANY, Traits::N><<<1, 1>>>(0); }
     assert kernel.run(1, 1, (np.zeros(1, np.int32),)).arrays["a"].tolist() == [10]
     special = "template <int N> __global__ void k(int *a) { }\ntemplate <> __global__ void k<3>(int *a) { a[0] = 4; }\n"
     assert engine.kernel(special, "k<3>").run(1, 1, (np.zeros(1, np.int32),)).arrays["a"].tolist() == [4]
+
+
+def test_video_instructions_compute_on_words_and_on_their_parts() -> None:
+    text = """#define ASK(opcode) asm(opcode " %0, %1, %2, %3;" : "=r"(x) : "r"(a[0]), "r"(a[1]), "r"(7)); a[at++] = x;
+__global__ void k(unsigned *a) {
+    unsigned x; int at = 2;
+    ASK("vabsdiff.u32.u32.u32.add") ASK("vadd4.u32.u32.u32.sat") ASK("vmax2.s32.s32.s32")
+    ASK("vabsdiff4.u32.u32.u32.add")
+}
+"""
+    first, second = 0xFF018005, 0x02030409
+    made = engine.kernel(text).run(1, 1, (np.array([first, second, 0, 0, 0, 0], np.uint32),)).arrays["a"].tolist()
+    assert made[2:] == [first - second + 7, 0xFF04840E, 0x02030409, 7 + 0xFD + 2 + 0x7C + 4]

@@ -54,6 +54,7 @@ def test_everybody_is_graded(folder: Path, capsys: pytest.CaptureFixture[str]) -
             "answer": True, "findings": True, "coalesced": True, "faster": None}  # fmt: skip
 
 
+@pytest.mark.thorough
 def test_a_table_of_the_shown_answers_fails_at_the_hidden_size(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -85,6 +86,7 @@ def test_the_wrong_answers_of_any_folder_are_tried(tmp_path: Path, capsys: pytes
     assert main(["sheets", "--try"]) == 2
 
 
+@pytest.mark.thorough
 def test_a_hostile_submission_costs_its_own_sentence(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, (text, _) in BROKEN.items():
         (folder / f"{name}.cu").write_text(text)

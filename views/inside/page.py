@@ -96,7 +96,7 @@ def main() -> None:
     own = {**rungs.own_choices(ladder), "n": str(ladder.emulator_n or min(ladder.n, topic.emulator_max_n // 4))}
     address.recall_for(topic.name, own)
     if st.session_state.setdefault("ladder looked into", ladder.name) != ladder.name:
-        address.keep(topic.name, own)  # the menu took the lecture's own N, which may be a GPU's
+        address.keep(topic.name, own)  # the menu took the lecture's own N, which may be too large for the emulator
     st.session_state["ladder looked into"] = ladder.name
     position = rungs.pickers(ladder)
     keyboard.on_key({**rungs.stepping(ladder), "run": again})

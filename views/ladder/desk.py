@@ -28,7 +28,7 @@ SMALLEST, LARGEST = 12, 15  # pixels of type
 # Pixels of the window above and below the plot; pixels for the counters, and for second lines of rungs and of plots.
 AROUND, COUNTERS, RUNGS, PLOTS = 371, 67, 33, 49
 ONE_LINE, SHORT_LABELS = 8, 80  # plots that fit on one line, and letters of the rungs' labels
-BUTTON, MENU = 2, 4  # the menu of the counters takes the width of so many buttons of plots
+BUTTON, MENU = 2, 4  # the width of the counters' menu, in buttons of plots
 
 
 def show(page: Page, top: Container) -> None:

@@ -76,7 +76,7 @@ def _numbers(page: Page, facts: Facts) -> str:
     if live is not None and live.printed:
         more.append((f"What the kernel printed: {len(live.printed)} lines", "\n".join(live.printed)))
     if row["caveats"]:
-        more.append(("What a GPU counts otherwise", row["caveats"]))
+        more.append(("Where a GPU's counts differ", row["caveats"]))
     if fact.beside is not None:
         said.append(_recorded(page, fact.beside))
     counted = _counters(row) if shows_counters(page) else ""
@@ -84,7 +84,7 @@ def _numbers(page: Page, facts: Facts) -> str:
 
 
 def has_strip(page: Page) -> bool:
-    """Whether the first elements of the answer fit below the plot; on a slide, many bars need their room."""
+    """Return whether the first elements of the answer fit below the plot; on a slide, many bars need their room."""
     return page.answer_count > 0 and not (page.presenting and bars_of(page) > MANY)
 
 
@@ -96,7 +96,7 @@ def bars_of(page: Page) -> int:
 
 
 def shows_counters(page: Page) -> bool:
-    """Whether the counters are shown below the times; an animation needs their room."""
+    """Return whether the counters are shown below the times; an animation needs their room."""
     return page.counting and not isinstance(page.plot, Scene)
 
 

@@ -39,6 +39,7 @@ def test_words_that_no_run_decides_are_not_called_unchecked() -> None:
     assert "– not testable here" in html
 
 
+@pytest.mark.thorough
 def test_check_them_decides_every_claim_that_needs_no_gpu() -> None:
     app = opened(ladder="crovella-order", below="claims")
     before = html_of(app).partition('<section class="claims">')[2]

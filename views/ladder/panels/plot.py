@@ -81,7 +81,7 @@ def _speedups(page: Page, facts: Facts, look: Look) -> Figure:
 
 
 def _no_times(page: Page) -> str:
-    """Why there are no times, on lines that fit a plot."""
+    """Return why there are no times, in lines that fit a plot."""
     return "<br>".join(line for sentence in not_recorded(page.choice) for line in wrap(sentence, 36))
 
 

@@ -7,8 +7,9 @@ access the arrays one by one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -40,9 +41,11 @@ from engine.backends.emulator.state.memory import (
     Words,
     lane_indices,
 )
+from engine.compile.element_sizes import local_arrays
 from engine.compile.names import readable
 from engine.records import Array, RunFailed
 
+_LOCAL_ARRAYS = "the memory of its local arrays", "holds"
 _VERBS = {"ld": "reads", "st": "writes", "atom": "updates", "red": "updates"}
 
 
@@ -95,7 +98,11 @@ def out_of_block_memory(
         part = machine.element_bytes(name) or site.part
         length = min([other for other in places.values() if other > start], default=words.size) - start
         element, count = (place - start) // part, length // part
-        what = f"{verb} element {element} of the {space} array `{readable(name)}`, which has {count} elements"
+        called, holds = f"the {space} array `{readable(name)}`", "has"
+        if space == "local":
+            arrays = local_arrays(machine.source) if machine.source else frozenset()
+            called, holds = (f"its local array `{min(arrays)}`", "has") if len(arrays) == 1 else _LOCAL_ARRAYS
+        what = f"{verb} element {element} of {called}, which {holds} {count} elements"
         if count == 0 and any(one.external and one.name == name for one in machine.program.shared):
             what += ": the launch sets the size of an extern array, and this launch sets none"
     return machine.lane_failure("out-of-bounds", site.line, mask, row, column, what, "out-of-bounds")
@@ -195,6 +202,7 @@ class Port:
     def __init__(self, machine: Machine, site: Site, offset: int) -> None:
         self.machine, self.site, self.offset = machine, site, offset
         self.shift = site.part.bit_length() - 1
+        self._delayed = site.op == "st" and bool(site.words & {"volatile", "relaxed"}) and not site.arrives_later
         self._last: tuple[Value, Mask, Array] | None = None
         self._places: dict[tuple[bytes, int], _CheckedOffsets] = {}
         self._place: _CheckedOffsets | None = None
@@ -345,6 +353,23 @@ class Port:
             at = np.where(wrong, 0, at)
         return at
 
+    # ---- stores that arrive later
+
+    def _overtake(self, space: str, address: Value, mask: Mask) -> None:
+        """Let delayed stores arrive if this access depends on them: a lane's own store comes before its later
+        accesses to the same place."""
+        stores = self.machine.resident.stores
+        if stores is not None:
+            stores.drain_for(space, plain_address(address) + self.offset, self.site.size, mask)
+
+    def _write(self, write: Callable[[], None], space: str, address: Value, mask: Mask) -> None:
+        """Perform a store now, or delay it."""
+        stores = self.machine.resident.stores
+        if stores is not None and self._delayed:
+            stores.hold(write, space, plain_address(address) + self.offset, self.site.size, mask)
+        else:
+            write()
+
     # ---- whole accesses
 
     def load(self, raw: Value, mask: Mask) -> list[Array]:
@@ -360,6 +385,7 @@ class Port:
             found = self.locate(raw, mask)
             pieces = [] if found else self.pieces(raw, mask)  # checks come before the report
             self.observe(space, raw, mask, found[0] if found else None, ())
+            self._overtake(space, raw, mask)
             if found:
                 array, index = found
                 view = array.view(part)
@@ -373,6 +399,7 @@ class Port:
         words = self.machine.words(space)
         at = self.offsets(key, raw, mask, words, space)
         self.report_at(space, raw, at, mask, ())
+        self._overtake(space, raw, mask)
         if space == "shared" and at.shape[1] == 1 and part == words.unit:
             return [words.rows((at[:, 0] >> words.shift) + number, mask) for number in range(count)]
         if space == "local" and at.size == 1 and part == words.unit:
@@ -401,7 +428,6 @@ class Port:
             return
         key = raw
         space, raw = self.space_of(as_signed(raw), mask)
-        part = self.site.part
         if space == "global":
             found = self.locate(raw, mask) if mask.dense is None else None
             pieces = [] if found else self.pieces(raw, mask)
@@ -409,17 +435,31 @@ class Port:
             for array in [found[0]] if found else [piece.array for piece in pieces]:
                 if array.constant:
                     raise PtxError(f"the constant `{array.name}` cannot be written", self.site.line)
-            for number, value in enumerate(values):
-                if found:
-                    array, index = found
-                    array.put(part, index + number if number else index, value, (mask.height, mask.width))
-                for piece in pieces:
-                    spread = np.broadcast_to(value, (mask.height, mask.width))
-                    piece.array.view(part)[piece.index + number] = spread[piece.lanes]
+            self._overtake(space, raw, mask)
+            self._write(partial(self._put, found, pieces, mask, values), space, raw, mask)
             return
         words = self.machine.words(space)
         at = self.offsets(key, raw, mask, words, space)
         self.report_at(space, raw, at, mask, values)
+        self._overtake(space, raw, mask)
+        self._write(partial(self._put_in_block, words, at, mask, values), space, raw, mask)
+
+    def _put(
+        self, found: tuple[DeviceArray, Array] | None, pieces: Sequence[ArrayPiece], mask: Mask, values: Sequence[Array]
+    ) -> None:
+        """Write values to the elements `found`, or to several `pieces`."""
+        part = self.site.part
+        for number, value in enumerate(values):
+            if found:
+                array, index = found
+                array.put(part, index + number if number else index, value, (mask.height, mask.width))
+            for piece in pieces:
+                spread = np.broadcast_to(value, (mask.height, mask.width))
+                piece.array.view(part)[piece.index + number] = spread[piece.lanes]
+
+    def _put_in_block(self, words: Words, at: Array, mask: Mask, values: Sequence[Array]) -> None:
+        """Write values to shared or local memory at checked offsets."""
+        part, space = self.site.part, "local" if words.words.ndim == 3 else "shared"
         if mask.dense is None and space == "shared" and at.shape[1] == 1 and part == words.unit:
             for number, value in enumerate(values):
                 words.put_rows((at[:, 0] >> words.shift) + number, mask, value)

@@ -17,7 +17,7 @@ from engine.records import Array
 
 WARP = 32
 _BITS = (np.uint32(1) << np.arange(WARP, dtype=np.uint32))[None, :, None]
-_WORTH_CUTTING = 8  # factor: cutting scattered rows and columns out and back costs more than idle lanes
+_WORTH_CUTTING = 8  # factor: gathering and scattering rows and columns costs more than idle lanes
 
 
 class Mask:

@@ -193,15 +193,15 @@ class Clocks:
         """Record a fence by the lanes of `mask`; `block_only`: for their own block."""
         self.flags.fence(mask, self.tick(), self.clock, self.epoch, block_only)
 
-    def publish(self, mask: Mask, release: str | None) -> None:
-        """Record that the lanes write a flag. `release`: "block" or "all" if the write itself is a fence with this
-        scope."""
+    def publish(self, mask: Mask, release: str | None) -> int:
+        """Record that the lanes write a flag, and return the time of the last fence in front of it. `release`: "block"
+        or "all" if the write itself is a fence with this scope."""
         knowing = self._known_clocks if self._parties else None
-        self.flags.publish(mask, self.tick(), self.clock, self.epoch, release, knowing)
+        return self.flags.publish(mask, self.tick(), self.clock, self.epoch, release, knowing)
 
     def acquire(self, mask: Mask, heard: int, scope: str | None) -> None:
-        """Record that the lanes have read a flag now; lanes of one instruction read it in turn. `heard`: when it was
-        written; `scope`: "block" or "all" if the read itself is a fence with this scope."""
+        """Record that the lanes have read a flag now; lanes of one instruction read it in turn. `heard`: the last
+        fence in front of that flag; `scope`: "block" or "all" if the read itself is a fence with this scope."""
         self.flags.acquire(mask, self.now, heard, scope)
 
     # ---- queries

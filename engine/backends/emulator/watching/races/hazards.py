@@ -172,7 +172,7 @@ class Hazards(Observer):
         if met is None:
             return
         shadow, at, lanes = met
-        release, volatile = _fence_scope(site, "release"), "volatile" in site.words
+        fence, volatile = 0, "volatile" in site.words
         behind = site.op == "st" and clocks.flags.stores_behind_a_fence(mask, clocks.tick())
         if site.arrives_later:
             shadow.write(at, clocks.stamp(lanes.high, True), site.line, 0)
@@ -182,14 +182,13 @@ class Hazards(Observer):
         reads_flag = site.op == "ld" and not site.weak
         if writes_flag:
             self._reads.settle()
-            clocks.publish(mask, release)
+            fence = clocks.publish(mask, _fence_scope(site, "release"))
         # A volatile store is a flag only directly after a fence, and a volatile load only if a branch depends on it:
         # lanes of a warp that exchange sums set no flags.
         strength = 1 if site.guess or (not site.weak and (not volatile or behind or site.decides_branch)) else -volatile
-        self._rules.check(access, shadow, at, lanes, None, 2 if site.op in ("atom", "red") else strength)
+        self._rules.check(access, shadow, at, lanes, None, 2 if site.op in ("atom", "red") else strength, fence)
         if site.op == "atom" or (reads_flag and clocks.flags.used):
-            heard = clocks.now if site.op == "atom" else shadow.newest_flag(at)
-            clocks.acquire(mask, heard, _fence_scope(site, "acquire"))
+            clocks.acquire(mask, shadow.newest_fence(at), _fence_scope(site, "acquire"))
 
     def _is_deferred(self, access: Access, shadow: Shadow) -> bool:
         """Return whether the load could be recorded as an open read, without further checks."""
@@ -207,14 +206,14 @@ class Hazards(Observer):
     # ---- global memory
 
     def _on_global(self, access: Access) -> None:
-        site, mask, heard = access.site, access.mask, 0
+        site, mask, fence, heard = access.site, access.mask, 0, [0]
         flag = not site.weak or site.op in ("atom", "red")
         if flag:
             self._reads.settle()
         if flag and site.op == "ld":
             self._clocks.tick()
         elif flag:
-            self._clocks.publish(mask, _fence_scope(site, "release"))
+            fence = self._clocks.publish(mask, _fence_scope(site, "release"))
         elif not site.guess and self._has_owners(access):
             return
         for array, lanes in self._by_array(access):
@@ -228,11 +227,11 @@ class Hazards(Observer):
                 at = (units.address - array.base) // unit
                 if isinstance(array, Heap):
                     self._heap.check(access, lanes, array)
-                self._rules.check(access, shadow, at, units, array, strength)
-                heard = max(heard, shadow.newest_flag(at)) if flag else 0
+                self._rules.check(access, shadow, at, units, array, strength, fence)
+                heard.append(shadow.newest_fence(at) if flag else 0)
         if flag and site.op in ("ld", "atom"):  # a lane that ignores the old value does not acquire
-            heard = self._clocks.now if site.op == "atom" else heard
-            self._clocks.acquire(mask, heard, _fence_scope(site, "acquire"))
+            newest = max(heard) if heard[1:] else self._clocks.now  # a grid's barrier is in no array of the kernel
+            self._clocks.acquire(mask, newest, _fence_scope(site, "acquire"))
 
     def _has_owners(self, access: Access) -> bool:
         """Return whether each unit of the access's array still has one lane, so there is nothing to check."""

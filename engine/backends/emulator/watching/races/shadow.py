@@ -109,6 +109,7 @@ class Shadow:
         self.copies = CopiesInFlight(units)
         self.covered: Shadow | None = None  # ordinary stores that atomics or flags have replaced since
         self.narrow = False  # whether any access had the scope of a block
+        self.fences: Array | None = None  # the last fence in front of the flag in each unit
 
     def repeated(self, steps: Array) -> Shadow:
         """Return the same memory for several blocks that did the same so far.
@@ -127,13 +128,16 @@ class Shadow:
             made._readers = (_moved(low, steps), _moved(high, steps), *(np.repeat(field, copies) for field in others))
         made.copies = self.copies.repeated(steps)
         made.covered = self.covered.repeated(steps) if self.covered else None
+        made.fences = None if self.fences is None else np.repeat(self.fences, copies)
         return made
 
     def grown(self, units: int) -> Shadow:
         """Return the same memory with more units at its end."""
         made = Shadow(units)
-        made.newest_write, made.newest_time, made.narrow = self.newest_write, self.newest_time, self.narrow
+        made.newest_write, made.newest_time = self.newest_write, self.newest_time
+        made.narrow = self.narrow
         made.covered = self.covered.grown(units) if self.covered else None
+        made.fences = None if self.fences is None else np.pad(self.fences, (0, units - self.units))
         for name in ("writer", "write_epoch", "write_clock", "write_time", "write_line", "write_kind"):
             getattr(made, name)[: self.units] = getattr(self, name)
         if self._readers is not None:
@@ -158,9 +162,9 @@ class Shadow:
         if self.covered is not None:
             self.covered.writer[at] = -1
 
-    def newest_flag(self, at: Array) -> int:
-        """Return when the newest flag in some units was written, 0 if there is none."""
-        return int(np.where(self.write_kind.take(at) == 0, 0, self.write_time.take(at)).max(initial=0))
+    def newest_fence(self, at: Array) -> int:
+        """Return the last fence in front of the flags in some units, 0 if there is none."""
+        return 0 if self.fences is None else int(self.fences.take(at).max(initial=0))
 
     def cover(self, at: Array, epoch: Array | int | None) -> None:
         """Keep the ordinary stores to some units, which an atomic or flag is about to replace. `epoch`: those before
@@ -180,9 +184,9 @@ class Shadow:
         fields = (self.writer, self.write_epoch, self.write_clock, self.write_time)
         return Stamp(*(field.take(at) for field in fields))
 
-    def write(self, at: Array, by: Stamp, line: int, kind: int) -> None:
+    def write(self, at: Array, by: Stamp, line: int, kind: int, fence: int = 0) -> None:
         """Record new last writers. `kind`: 0 for an ordinary store, 1 for a flag, -1 for a volatile store that is none,
-        2 for an atomic; 4 more with the scope of a block."""
+        2 for an atomic; 4 more with the scope of a block. `fence`: the time of the last fence in front of a flag."""
         epoch = by.epoch if isinstance(by.epoch, int) else int(by.epoch.max(initial=-1))
         self.newest_write = max(self.newest_write, epoch)
         self.newest_time = by.time if isinstance(by.time, int) else int(by.time.max(initial=-1))
@@ -190,6 +194,10 @@ class Shadow:
         self.write_clock[at], self.write_time[at] = by.clock, by.time
         self.write_line[at], self.write_kind[at] = line, kind
         self.narrow |= kind > 2
+        if fence and self.fences is None:
+            self.fences = np.zeros(self.units, np.int32)
+        if self.fences is not None:  # an atomic continues the release of the value that it updates
+            self.fences[at] = np.maximum(self.fences.take(at), fence) if kind & 3 == 2 else fence
         if kind == 0 and self.covered is not None:
             self.covered.writer[at] = -1
         if self._readers is not None:  # an atomic does not hide ordinary reads
