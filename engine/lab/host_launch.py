@@ -89,7 +89,7 @@ class HostCode:
     """A text without comments. `constants`: the names that host code alone uses, and that are numbers."""
 
     def __init__(self, text: str, kernel: str) -> None:
-        self.text = _in_brackets(expanded(uncommented(text), "<<<", text))
+        self.text = _in_brackets(expanded(expanded(uncommented(text), "<<<", text), "##", text))
         self.kernel = kernel
         self._passed: dict[str, str] = {}  # parameters of the function that launches, as its caller passes them
         device = [one for one in declarations(text) if {"__global__", "__device__"} & set(one.words) and one.body]

@@ -21,7 +21,7 @@ from engine.lab.host_launch import HostArgument, HostLaunch, launch_in_text
 from engine.lab.instances import typed_parameters
 from engine.lab.references import reference_named
 from engine.lab.signatures import Declared, bare, index_arrays, is_read, kernels_in, strides
-from engine.lab.structures import Element, element_of, fields_in
+from engine.lab.structures import Element, element_of, fields_in, length_of
 from engine.lab.top_level import declarations, parts, uncommented
 from engine.records import NotRunnable
 
@@ -243,7 +243,9 @@ def _propose_any(text: str, written: str, size: str, fill: str) -> str:
     fields = {} if "*" in written or "[" in written else fields_in(text, written)
     if not fields:
         return _propose_argument(text, written, size, fill)
-    return f"{{{', '.join(_propose_argument(text, field, size, 'random') for field in fields.values())}}}"
+    sizes = [size if "*" in field else str(length_of(field) or size) for field in fields.values()]
+    proposed = (_propose_argument(text, one, own, "random") for one, own in zip(fields.values(), sizes, strict=True))
+    return f"{{{', '.join(proposed)}}}"
 
 
 def _propose_argument(text: str, written: str, size: str, fill: str) -> str:

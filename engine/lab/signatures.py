@@ -90,9 +90,10 @@ def function_name(text: str, one: Declaration) -> str:
 
 def _head(text: str, one: Declaration) -> tuple[str, re.Match[str] | None]:
     """Return what stands before the body of a function, without attributes, and its name with the bracket after it."""
-    head = _ABOUT.sub(" ", text[after_template(text, one) : body_start(text, one) if one.body else one.end])
+    end = body_start(text, one) if one.body else one.end
+    head = _ABOUT.sub(" ", text[after_template(text, one) : end if text[end : end + 1] == "{" else one.end])
     if "__global__" in one.words:
-        for word in ("__global__", "__launch_bounds__"):
+        for word in ("__global__", "__launch_bounds__", "##"):
             head = expanded(head, word, text)
         head = _ABOUT.sub(" ", head)
         head = head.partition("__global__")[2] or head

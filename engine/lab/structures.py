@@ -90,7 +90,7 @@ def element_of(text: str, written: str, depth: int = 0) -> Element | None:
         return None
     name = words[0]
     if fields := fields_in(text, head):
-        inside = [(element_of(text, field, depth + 1), _length(field)) for field in fields.values()]
+        inside = [(element_of(text, field, depth + 1), length_of(field)) for field in fields.values()]
         kinds = {one.kind: np.dtype(one.kind).itemsize for one, _ in inside if one}
         if len({*kinds.values()}) != 1 or any(
             one is None or not length or "*" in field
@@ -106,7 +106,7 @@ def element_of(text: str, written: str, depth: int = 0) -> Element | None:
     return None
 
 
-def _length(field: str) -> int:
+def length_of(field: str) -> int:
     """Return how many values a field holds: 6 of `float a[2][3]`; 0: unknown."""
     sizes = re.findall(r"\[([^\]]*)\]", field)
     return prod(map(int, sizes)) if all(size.strip().isdigit() for size in sizes) else 0

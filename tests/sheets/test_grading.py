@@ -25,7 +25,7 @@ BROKEN = {
     "typo": (HEAD + "{ int three = 3 }", 'does not compile: line 1: expected a ";".'),
     "empty": ("", "has no kernel named row_sums_block"),
     "endless": (HEAD + "{ while (n) out[0] += in[0]; }", "this loop never ends"),
-    "outside": (HEAD + "{ out[0] = in[n * n + 7]; }", "reads element 8 of `in`, which has 1 elements."),
+    "outside": (HEAD + "{ out[0] = in[n * n + 7]; }", "reads element 8 of `in`, which has 1 element."),
     "password": ('#include "/etc/passwd"\n' + HEAD + "{}", "only headers of the include folders can be included"),
     "trap": (HEAD + '{ asm volatile("trap;"); }', "the kernel stops itself here"),
 }  # fmt: skip

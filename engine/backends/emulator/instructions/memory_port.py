@@ -68,8 +68,12 @@ def out_of_bounds(
     else:
         size = machine.element_bytes_of(array)
         element, count = (at - array.base) // size, array.size // size
-        what = f"{verb} element {element} of `{readable(array.name)}`, which has {count} elements"
+        what = f"{verb} element {element} of `{readable(array.name)}`, which has {_elements(count)}"
     return machine.lane_failure("out-of-bounds", site.line, mask, row, column, what, "out-of-bounds")
+
+
+def _elements(count: int) -> str:
+    return "1 element" if count == 1 else f"{count} elements"
 
 
 def misaligned_access(machine: Machine, site: Site, lanes: Array, mask: Mask) -> RunFailed:
@@ -102,7 +106,7 @@ def out_of_block_memory(
         if space == "local":
             arrays = local_arrays(machine.source) if machine.source else frozenset()
             called, holds = (f"its local array `{min(arrays)}`", "has") if len(arrays) == 1 else _LOCAL_ARRAYS
-        what = f"{verb} element {element} of {called}, which {holds} {count} elements"
+        what = f"{verb} element {element} of {called}, which {holds} {_elements(count)}"
         if count == 0 and any(one.external and one.name == name for one in machine.program.shared):
             what += ": the launch sets the size of an extern array, and this launch sets none"
     return machine.lane_failure("out-of-bounds", site.line, mask, row, column, what, "out-of-bounds")
