@@ -220,3 +220,18 @@ int main() { double *x; cudaMalloc(&x, N * sizeof(double)); k<<<N / 128, 128>>>(
     assert "N = " in propose_setup(text).assumed
     larger = text.replace("(&x, N", "(&x, 3 * 50000000").replace("k<<<N", "k<<<1000")
     assert propose_setup(larger.replace("x, N)", "x, 5)")).assumed == ""  # and nothing can be made smaller
+
+
+def test_sizes_of_macros_with_comments_and_of_sides_one_by_one() -> None:
+    text = """#define SIDE 32   // / 2, as WARPS * 16
+#define ROWS 4096 /* many */
+#define ALL (SIDE * ROWS)
+__global__ void k(float *x) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < ALL) x[i] = 1; }
+int main() {
+    dim3 gridDim, blockDim; float *x; cudaMalloc(&x, ALL * sizeof(float));
+    blockDim.x = 2 * SIDE; blockDim.y = 2; gridDim.x = ALL / blockDim.x;
+    k << <gridDim, blockDim >> > (x);
+}
+"""
+    assert propose_setup(text).call == "k<<<2048, dim3(64, 2)>>>(float32[131072]=zeros)"
+    assert propose_setup(text.replace("4096", "9000000")).assumed == ""  # the kernel itself has the size
