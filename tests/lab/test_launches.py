@@ -7,7 +7,7 @@ import pytest
 from engine.lab.checking import check_own
 from engine.lab.host_launch import launch_in_text
 from engine.lab.setups import Setup, fit_setup, propose_setup
-from engine.lab.structures import element_of
+from engine.lab.structures import Element, element_of
 
 KERNEL = "__global__ void k(const float *a, float *b, int n) { }\n"
 FILES = {
@@ -235,3 +235,11 @@ int main() {
 """
     assert propose_setup(text).call == "k<<<2048, dim3(64, 2)>>>(float32[131072]=zeros)"
     assert propose_setup(text.replace("4096", "9000000")).assumed == ""  # the kernel itself has the size
+
+
+def test_a_type_of_two_branches_is_the_one_that_is_taken() -> None:
+    text = "#ifdef USE_DP\ntypedef double real;\n#else\ntypedef float real;\n#endif\n"
+    assert element_of(text, "real *x") == Element("float32")
+    assert element_of(f"#define USE_DP  // or not\n{text}", "real *x") == Element("float64")
+    assert element_of(text.replace("USE_DP", "__NOT_OURS"), "real *x") is None
+    assert element_of("#define real double  // wide\n", "real *x") == Element("float64")
