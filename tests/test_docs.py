@@ -186,7 +186,6 @@ def test_the_pictures_are_there_and_small() -> None:
     assert 20_000 < (ROOT / picture).stat().st_size < 400_000
 
 
-@pytest.mark.thorough
 def test_the_architecture_is_drawn_from_the_imports() -> None:
     """Drawing it also shows that no folder imports another in a circle."""
     assert floors()[-1] == ["engine/__main__"] and "views" in floors()[-2]

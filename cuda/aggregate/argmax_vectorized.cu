@@ -28,7 +28,7 @@ __device__ Pair best(Pair a, Pair b)
     return (b.number > a.number || (b.number == a.number && b.place < a.place)) ? b : a;
 }
 
-// the first of a vector's numbers that beats all before
+// the first of a vector's numbers that exceeds all earlier ones
 __device__ void search(Vector vector, unsigned int i, Pair &mine)
 {
     for (unsigned int k = 0; k < PER_VECTOR; k++)

@@ -170,9 +170,9 @@ _BEYOND_TILING = Ladder(
              "Products waited for shared memory after every barrier; now the words of the next k are read while this "
              "k's words are multiplied.", promise="faster", shows="=global_load_sectors"),
         Rung("matmul_sliced_k", "sliced k",
-             "At widths around 1,000 most multiprocessors had no block, and an uneven number of blocks leaves many "
-             "idle; now blocks are smaller, and four slices of each divide the sums along k. At other widths the rung "
-             "before is faster.", promise="slower", shows="+global_load_sectors"),
+             "At widths up to about 1,000 most multiprocessors had no block, and an uneven number of blocks leaves "
+             "many idle; now blocks are smaller, and four slices of each divide the sums along k. From widths of about "
+             "2,000 on the rung before is faster.", promise="slower", shows="+global_load_sectors"),
         Rung("matmul_stream_k", "stream k",
              "A partial last round of blocks left multiprocessors idle; now all of them share all products evenly, and "
              "blocks that share a piece of P add their sums to it. Here 2,048 pieces nearly fill their rounds; at "

@@ -162,8 +162,8 @@ _ACCESS = Ladder(
     picture="law",
     counter="sectors_per_request",
     today=(
-        "The lecture's GPU moves segments of 128 bytes, the H200 sectors of 32. For a scattered read of four bytes the "
-        "H200 moves eight times as many bytes, the lecture's GPU 32 times as many.",
+        "The lecture's GPU moves segments of 128 bytes, the H200 sectors of 32: for a scattered read of four bytes the "
+        "H200 moves 32 bytes, the lecture's GPU 128.",
         "At N = 2^24 the copy with stride 8 takes {times copy_strided copy_offset n=16777216} as long as the one with "
         "an offset, whose extra sector the warp next door uses as well.",
         "At N = 2^18 the launch hides most of the difference: {time copy_offset n=262144} and "

@@ -60,6 +60,7 @@ def test_a_moment_is_saved_as_the_trace_has_it(page: Page, address: str, tmp_pat
     assert len(lit) >= 128  # every word of the first pass
 
 
+@pytest.mark.thorough
 def test_it_steps_plays_and_scrubs(page: Page, address: str) -> None:
     at_rest(page, f"{address}{FIRST}")
     part(page, "first").click()

@@ -158,6 +158,7 @@ def test_the_lanes_are_a_figure_coloured_by_line_as_in_the_source() -> None:
     assert asked(app)["warp"] == "1"
 
 
+@pytest.mark.sampled(quick=3)
 @pytest.mark.parametrize(
     ("address", "words"),
     [
@@ -171,6 +172,7 @@ def test_a_missing_block_launch_or_warp_is_one_message(address: dict[str, str], 
     assert any(words in said for said in messages_of(app, "warning"))
 
 
+@pytest.mark.sampled(quick=3)
 @pytest.mark.parametrize(
     ("address", "words"),
     [({"schedule": "backwards"}, "lockstep, independent"), ({"n": "many"}, "whole number"), ({"b": "x"}, "the block")],

@@ -24,7 +24,7 @@ from views.ladder.panels import (
     roofline,
     trapezoids,
 )
-from views.ladder.panels.plot import BARS, TIMES
+from views.ladder.panels.bars import BARS, TIMES
 from views.ladder.view import KEPT, Page, Plot, Section
 from views.shared import menus
 from views.shared.menus import AUTO

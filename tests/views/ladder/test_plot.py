@@ -48,7 +48,7 @@ def shares(figure: dict[str, Any]) -> list[float]:
     return [((log10(value) if axis["type"] == "log" else value) - low) / (high - low) for value in values]
 
 
-@pytest.mark.sampled(thorough=2)
+@pytest.mark.sampled(quick=3, thorough=2)
 @EVERY_LADDER
 def test_a_ladder_opens_on_a_picture_with_something_to_see(name: str) -> None:
     ladder = LADDERS[name]

@@ -80,6 +80,8 @@ class OpenReads:
             return True
         assert self._epoch is not None
         if shadow.newest_write >= self._epoch and int(shadow.write_epoch.take(known.at).max()) >= self._epoch:
+            if shadow.covered is not None:
+                return False
             for lane in (lanes.high,) if lanes.low is lanes.high else (lanes.low, lanes.high):
                 if (shadow.writer.take(known.at) == lane).all():
                     continue

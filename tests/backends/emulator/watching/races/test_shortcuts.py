@@ -28,6 +28,9 @@ KERNELS = {
         "for (int k = 0; k < 8; k++) s[t + k * b] = k; __syncthreads();\n"
         "for (int k = 0; k < 2 * b; k++) n += s[k];\nfor (int k = 0; k < 8; k++) s[t + k * b] = n;\nout[i] = n;", True,
     ),
+    "a store that an atomic covers": (
+        "if (t == 0) s[0] = 5;\nif (t == 31) atomicAdd(s, 1);\nif (t == 31) n += s[0];\nout[i] = n;", True,
+    ),
     "rows that others wrote": (
         "for (int k = 0; k < 8; k++) s[t * 8 + k] = k;\nfor (int k = 0; k < 8; k++) n += s[t * 8 + k] + s[k];\n"
         "out[i] = n;", True,
