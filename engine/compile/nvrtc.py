@@ -78,19 +78,21 @@ def compile_with_log(source: Source, architecture: str) -> Compiled:
     if not source.foreign:
         return compile_here(source, architecture)
     if (source, architecture) not in _foreign:
-        remember_compiled(
-            source, architecture, call_apart(source.name, source.text, compile_here, source, architecture)
-        )
+        made = call_apart(source.name, source.text, compile_here, source, architecture)
+        return remember_compiled(source, architecture, made)
     return _foreign[source, architecture]
 
 
-def remember_compiled(source: Source, architecture: str, made: Compiled) -> None:
-    """Remember the result that a separate process made of a foreign text."""
+def remember_compiled(source: Source, architecture: str, made: Compiled) -> Compiled:
+    """Remember the result that a separate process made of a foreign text, and return it, or the first one: each process
+    gives other symbols to the kernels of an unnamed namespace."""
+    made = _foreign.pop((source, architecture), made)
     while len(_foreign) >= _KEPT:
         del _foreign[next(iter(_foreign))]
     _foreign[source, architecture] = made
     if made.cubin and architecture == EMULATED_ARCHITECTURE:  # one compilation made both
         _foreign[source, ASSEMBLED_ARCHITECTURE] = made
+    return made
 
 
 def compile_here(source: Source, architecture: str) -> Compiled:

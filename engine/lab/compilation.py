@@ -72,8 +72,9 @@ def compilation(file_name: str, text: str, name: str | None = None, *, every: bo
             file_name, text, compiled_in_full, file_name, text, name, every, True, cpu_s=HURRIED_S
         )
         made = replace(made, warnings=(CompilerWarning(_HURRIED), *made.warnings))
-    remember_compiled(made.source, EMULATED_ARCHITECTURE, compiled)
-    return made
+    kept = remember_compiled(made.source, EMULATED_ARCHITECTURE, compiled)
+    symbols = dict(zip(compiled.symbols, kept.symbols, strict=True))
+    return replace(made, kernels=tuple(replace(one, symbol=symbols[one.symbol]) for one in made.kernels))
 
 
 def compiled_in_full(

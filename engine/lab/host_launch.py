@@ -30,6 +30,10 @@ _DIM3 = re.compile(r"(?:dim3\s*)?[({](.*)[)}]", re.DOTALL)
 _WORD = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
 _WITHOUT_ARGUMENTS = re.compile(r"\barg[cv]\b[^?;]*\?[^:;]*:([^;]*)")  # of a program that is called without any
 _ELEMENT = re.compile(r"(\w+)\s*\[[^\[\]]*\]")
+_CONSTANT = re.compile(
+    r"^[ \t]*(?:#[ \t]*define|(?:static[ \t]+)?const(?:expr)?[ \t]+\w+)[ \t]+(\w+)[ \t=]+([^\n;]{1,200})", re.MULTILINE
+)
+_LOOSE = re.compile(r"<<[ ]+<|>>[ ]+>(?=\s*\()")  # as some editors format a launch
 _BY_FUNCTION = re.compile(r"\bcudaLaunch(?:Cooperative)?Kernel\s*\(")
 _MOST_CALLS = 3  # from main to the function that launches
 _MOST_EXCESS = 4  # of a launch without a constant that can be halved
@@ -89,7 +93,8 @@ class HostCode:
     """A text without comments. `constants`: the names that host code alone uses, and that are numbers."""
 
     def __init__(self, text: str, kernel: str) -> None:
-        self.text = _in_brackets(expanded(expanded(uncommented(text), "<<<", text), "##", text))
+        code = _LOOSE.sub(lambda found: found[0].replace(" ", ""), uncommented(text))
+        self.text = _in_brackets(expanded(expanded(code, "<<<", text), "##", text))
         self.kernel = kernel
         self._passed: dict[str, str] = {}  # parameters of the function that launches, as its caller passes them
         device = [one for one in declarations(text) if {"__global__", "__device__"} & set(one.words) and one.body]
@@ -98,6 +103,9 @@ class HostCode:
         for one in device:
             head, _, body = uncommented(text[one.start : one.end]).partition("{")
             self._of_device |= {*_WORD.findall(body)} - {*_WORD.findall(head)}
+        made_of = {name: {*_WORD.findall(value)} for name, value in _CONSTANT.findall(self.text)}
+        for _ in range(_DEEPEST):
+            self._of_device |= {word for name in self._of_device & {*made_of} for word in made_of[name]}
         own = [text[one.start : one.end] for one in device if kernel in one.words]
         self._body = uncommented("".join(own)).partition("{")[2]
         self.constants: dict[str, int] = {}
@@ -226,6 +234,9 @@ class HostCode:
             return None
         if word in self._passed:
             return self._passed[word]
+        sides = dict(re.findall(rf"\b{word}\.([xyz])\s*=\s*([^;]{{1,100}});", self.text))
+        if "x" in sides:
+            return f"dim3({', '.join(sides.get(side, '1') for side in 'xyz')})"
         for pattern in (
             rf"^[ \t]*#[ \t]*define[ \t]+{word}[ \t]+([^\n]{{1,200}})$",
             rf"\bdim3\s+(?:\w+\s*\([^;()]{{0,200}}\)\s*,\s*){{0,4}}{word}\s*([({{][^;]{{1,200}}?[)}}])\s*[;,]",

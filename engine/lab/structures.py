@@ -13,7 +13,7 @@ import numpy as np
 
 from engine.compile.nvrtc import EMULATED_ARCHITECTURE, compile_here
 from engine.compile.process import call_apart
-from engine.lab.top_level import declarations, members, parts, uncommented
+from engine.lab.top_level import declarations, is_left_out, members, parts, uncommented
 from engine.records import CompileError, NotRunnable, Source
 
 _ASKED = "kernel_ladder_fields"
@@ -99,11 +99,14 @@ def element_of(text: str, written: str, depth: int = 0) -> Element | None:
             return None  # fmt: skip
         kind = next((one for one in kinds if "int" in one), next(iter(kinds)))  # small as an index
         return Element(kind, sum(one.count * length for one, length in inside if one))
-    for pattern in (rf"\btypedef\s+([^;{{}}]{{1,100}}?)\b{name}\s*;", rf"\busing\s+{name}\s*=\s*([^;]{{1,100}});",
-                    rf"^[ \t]*#[ \t]*define[ \t]+{name}[ \t]+([\w ]{{1,60}})$"):  # fmt: skip
-        if (found := re.search(pattern, text, re.MULTILINE)) and "*" not in found[1]:
-            return element_of(text, found[1], depth + 1)
-    return None
+    meant = {
+        element_of(text, found[1], depth + 1) if "*" not in found[1] else None
+        for pattern in (rf"\btypedef\s+([^;{{}}]{{1,100}}?)\b{name}\s*;", rf"\busing\s+{name}\s*=\s*([^;]{{1,100}});",
+                        rf"^[ \t]*#[ \t]*define[ \t]+{name}[ \t]+([\w ]{{1,60}}?)[ \t]*(?://[^\n]*)?$")
+        for found in re.finditer(pattern, text, re.MULTILINE)
+        if not is_left_out(text, found.start())
+    }  # fmt: skip
+    return meant.pop() if len(meant) == 1 else None  # with several meanings the text does not tell
 
 
 def length_of(field: str) -> int:

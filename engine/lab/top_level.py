@@ -17,6 +17,7 @@ _PIECE = re.compile(
     r"""|(?P<word>[A-Za-z_]\w*|\.?\d(?:'?[\w.])*)|(?P<sign>[{}();=<>])""",
     re.DOTALL | re.MULTILINE,
 )
+_COMMENT, _WHOLE = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL), re.compile(r".+", re.DOTALL)
 _OPENED = ("namespace", "extern")  # a brace after these words holds declarations
 _QUALIFIED = (
     "__align__",
@@ -272,10 +273,11 @@ def directives(text: str) -> list[tuple[int, int]]:
 
 def uncommented(text: str) -> str:
     """Blank the comments and quoted texts of `text` with spaces."""
-    gone = (found for found in _PIECE.finditer(text) if found["comment"] or found["text"])
+    gone = (found for found in _PIECE.finditer(text) if found["comment"] or found["text"] or found["directive"])
     made, at = [], 0
     for found in gone:
-        made += [text[at : found.start()], re.sub(r"[^\n]", " ", found[0])]
+        inside = _COMMENT if found["directive"] else _WHOLE
+        made += [text[at : found.start()], inside.sub(lambda piece: re.sub(r"[^\n]", " ", piece[0]), found[0])]
         at = found.end()
     return "".join([*made, text[at:]])
 

@@ -30,8 +30,10 @@ from urllib.request import urlopen
 import numpy as np
 
 from engine.commands.lab import check
+from engine.lab.instances import typed_parameters
 from engine.lab.kernels import OwnKernel, kernels
 from engine.lab.signatures import Declared, bare, kernels_in
+from engine.lab.structures import element_of
 from engine.records import CompileError, NotRunnable, RunFailed
 from tests.lab.public_rules import fitting
 
@@ -207,11 +209,14 @@ def _arguments(kernel: OwnKernel, kinds: Sequence[str], sizes: tuple[int, ...]) 
 
 def _types(kernel: OwnKernel, declared: Declared) -> list[list[str]]:
     """NumPy's name of each pointer's element, "" of a number; twice where a typedef of the file has two meanings."""
-    made = [_kinds(written, kernel.text) if re.search(r"[*\[]", written) else [""] for written in declared.written]
+    typed = typed_parameters(kernel.text, kernel.name, declared)
+    made = [_kinds(written, kernel.text) if re.search(r"[*\[]", written) else [""] for written in typed]
     return [[kinds[min(turn, len(kinds) - 1)] for kinds in made] for turn in range(max(map(len, made), default=1))]
 
 
 def _kinds(written: str, text: str) -> list[str]:
+    if element := element_of(text, written):
+        return [np.dtype(element.kind).str[1:]]
     names = "|".join(re.findall(r"[A-Za-z_]+", written))
     meant = [written, *re.findall(rf"typedef\s+([^;]*?)\b(?:{names})\s*;", text)]
     made = [kind for words in meant for kind in [_kind(words)] if kind]

@@ -7,7 +7,7 @@ import pytest
 from engine.lab.checking import check_own
 from engine.lab.host_launch import launch_in_text
 from engine.lab.setups import Setup, fit_setup, propose_setup
-from engine.lab.structures import element_of
+from engine.lab.structures import Element, element_of
 
 KERNEL = "__global__ void k(const float *a, float *b, int n) { }\n"
 FILES = {
@@ -220,3 +220,26 @@ int main() { double *x; cudaMalloc(&x, N * sizeof(double)); k<<<N / 128, 128>>>(
     assert "N = " in propose_setup(text).assumed
     larger = text.replace("(&x, N", "(&x, 3 * 50000000").replace("k<<<N", "k<<<1000")
     assert propose_setup(larger.replace("x, N)", "x, 5)")).assumed == ""  # and nothing can be made smaller
+
+
+def test_sizes_of_macros_with_comments_and_of_sides_one_by_one() -> None:
+    text = """#define SIDE 32   // / 2, as WARPS * 16
+#define ROWS 4096 /* many */
+#define ALL (SIDE * ROWS)
+__global__ void k(float *x) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < ALL) x[i] = 1; }
+int main() {
+    dim3 gridDim, blockDim; float *x; cudaMalloc(&x, ALL * sizeof(float));
+    blockDim.x = 2 * SIDE; blockDim.y = 2; gridDim.x = ALL / blockDim.x;
+    k << <gridDim, blockDim >> > (x);
+}
+"""
+    assert propose_setup(text).call == "k<<<2048, dim3(64, 2)>>>(float32[131072]=zeros)"
+    assert propose_setup(text.replace("4096", "9000000")).assumed == ""  # the kernel itself has the size
+
+
+def test_a_type_of_two_branches_is_the_one_that_is_taken() -> None:
+    text = "#ifdef USE_DP\ntypedef double real;\n#else\ntypedef float real;\n#endif\n"
+    assert element_of(text, "real *x") == Element("float32")
+    assert element_of(f"#define USE_DP  // or not\n{text}", "real *x") == Element("float64")
+    assert element_of(text.replace("USE_DP", "__NOT_OURS"), "real *x") is None
+    assert element_of("#define real double  // wide\n", "real *x") == Element("float64")

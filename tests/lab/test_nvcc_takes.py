@@ -344,3 +344,9 @@ def test_a_lambda_has_no_name_to_launch_it_with() -> None:
         engine.kernel(text + "int main() {\n  auto f = [] __device__ (int x) { return x; };\n  k<<<1, 1>>>(0, f);\n}\n")
     with pytest.raises(NotRunnable, match="line 2: k gets a lambda"):
         engine.kernel(text + "int main() { k<<<1, 1>>>(0, [=] __device__ (int x) { return x; }); }\n")
+
+
+def test_a_kernel_of_an_unnamed_namespace_runs_each_time_that_it_is_compiled() -> None:
+    text = "namespace { __global__ void k(int *a) { __shared__ int s[1]; s[0] = a[0]; a[0] = s[0] + 1; } }\n"
+    for _ in range(2):  # each compiler process gives it another symbol
+        assert engine.kernel(text).run(1, 1, (np.zeros(1, np.int32),)).arrays["a"].tolist() == [1]
