@@ -263,23 +263,23 @@ TESTS = {
     "warps_and_the_sync_of_a_block": Litmus(
         PAIR, False, SEEN, "warps", meet="cg::this_thread_block().sync();", header=GROUPS
     ),
-    "atomic_ref_release_acquire": passed(
+    "library_release_acquire": passed(
         "STEP REF(Y, device).store(1, ORDER(release));", "REF(Y, device).load(ORDER(acquire))", False, header=LIBRARY
     ),
-    "atomic_ref_seq_cst": passed(
+    "library_seq_cst": passed(
         "STEP REF(Y, device).store(1);", "REF(Y, device).load()", False, header=LIBRARY
     ),
-    "atomic_ref_relaxed": passed(
+    "library_relaxed": passed(
         "STEP REF(Y, device).store(1, ORDER(relaxed));", "REF(Y, device).load(ORDER(relaxed))", True, header=LIBRARY
     ),
-    "atomic_ref_of_a_block": passed(
+    "library_of_a_block": passed(
         "STEP REF(Y, block).store(1, ORDER(release));", "REF(Y, block).load(ORDER(acquire))", True, header=LIBRARY
     ),
-    "atomic_ref_in_a_block": passed(
+    "library_in_a_block": passed(
         "STEP REF(Y, block).store(1, ORDER(release));", "REF(Y, block).load(ORDER(acquire))", False, "warps", True,
         LIBRARY,
     ),
-    "atomic_thread_fence": passed(
+    "library_fences": passed(
         "cuda::atomic_thread_fence(ORDER(release), cuda::thread_scope_device); "
         "STEP REF(Y, device).store(1, ORDER(relaxed));",
         "REF(Y, device).load(ORDER(relaxed))|cuda::atomic_thread_fence(ORDER(acquire), cuda::thread_scope_device);",
