@@ -6,7 +6,9 @@ a and b of each thread.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 import pytest
@@ -322,6 +324,7 @@ def is_quick(name: str) -> bool:
     return len(TESTS[name].threads) == 2 and not TESTS[name].header and "dekker" not in name
 
 
+@pytest.mark.sampled(quick=3)
 @pytest.mark.parametrize("name", [case(name, quick=is_quick(name), id=name) for name in TESTS])
 def test_every_order_gives_an_allowed_outcome_and_races_are_reported(name: str) -> None:
     test = TESTS[name]
@@ -329,3 +332,8 @@ def test_every_order_gives_an_allowed_outcome_and_races_are_reported(name: str) 
     assert {outcome for outcome, _ in seen} == test.outcomes
     assert not test.outcomes & test.weak
     assert any(kinds for _, kinds in seen) == test.race, {kind for _, kinds in seen for kind in kinds}
+
+
+def test_the_page_names_every_litmus_test() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "memory-model.md").read_text(encoding="utf-8")
+    assert {name for name in re.findall(r"`([a-z]+(?:_[a-z0-9]+)*)`", page) if name in TESTS} == TESTS.keys()

@@ -1,4 +1,5 @@
-"""Atomics: the lanes of one instruction take turns in the order of blocks and threads.
+"""Atomics: the lanes of one instruction take turns in the order of blocks and threads, or under "independent" in a
+random one.
 
 If the old values are unused, only the combination matters. Otherwise each lane must see the result of the lanes before
 it: all lanes that access one word form a chain.
@@ -98,7 +99,9 @@ def atomic_step(machine: Machine, item: Instruction) -> Executor:
             if put is None and name in _UFUNCS:
                 _combine(name, memory, part.index, operands[0])
             else:
-                before = _in_turn(name, memory, part.index, operands)
+                turns = machine.turns(part.index.size)
+                before = np.empty(part.index.size, kind)
+                before[turns] = _in_turn(name, memory, part.index[turns], [operand[turns] for operand in operands])
                 if old is not None and part.select is None:
                     old = before.reshape(shape[::-1])
                 elif old is not None:

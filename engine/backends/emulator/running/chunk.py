@@ -415,7 +415,8 @@ def _check_memory_limits(machine: Machine) -> None:
 
 
 def _chunks(machine: Machine) -> Iterator[tuple[int, int]]:
-    """Yield (first block, number of blocks). The last block of a row may be partial and gets its own chunk."""
+    """Yield (first block, number of blocks). The last block of a row may be partial and gets its own chunk; it runs
+    last in lockstep, and first under "independent"."""
     blocks, schedule = machine.blocks, machine.schedule
     if machine.cooperative:
         yield 0, blocks
@@ -432,9 +433,8 @@ def _chunks(machine: Machine) -> Iterator[tuple[int, int]]:
     # In a grid of rows and columns a whole side may be partial; blocks that wait for each other stay together.
     apart = blocks == machine.grid[0] > 1 and not waiting
     whole = blocks - apart
-    yield from ((first, min(size, whole - first)) for first in range(0, whole, size))
-    if apart:
-        yield whole, 1
+    found = [*((first, min(size, whole - first)) for first in range(0, whole, size)), *([(whole, 1)] if apart else [])]
+    yield from reversed(found) if schedule.kind == "independent" and not waiting else found
 
 
 def _lanes_for(program: Program) -> int:

@@ -92,6 +92,7 @@ class Machine:
         self.zeros = [kinds[bits] for bits in self.program.widths]
         self.units = {space: _unit(self.program, space) for space in ("shared", "local")}
         self._specials: dict[str, Array] = {}
+        self._random = np.random.default_rng(self.schedule.seed) if self.schedule.kind == "independent" else None
         self.resident = ResidentBlocks(ChunkInfo(self.launch, 0, 0, self.rows, self.threads, self.shared_size), {})
 
     def _place(self, param: Variable) -> int:
@@ -139,6 +140,10 @@ class Machine:
         """Return a new number for a memory instruction."""
         self.sites += 1
         return self.sites - 1
+
+    def turns(self, lanes: int) -> Array | slice:
+        """Return the order in which the lanes of an atomic take turns: that of blocks and threads, or a random one."""
+        return slice(None) if self._random is None else self._random.permutation(lanes)
 
     def words(self, space: str) -> Words:
         """Return the shared or local memory of the resident blocks."""

@@ -75,16 +75,16 @@ class Clocks:
     """The progress of every lane of a chunk: barriers passed by its block, convergence points passed by the lane.
 
     Both arrays are as small as the control flow allows: (1, 1) and (T, 1) as long as all blocks do the same. `rows`: T,
-    the threads of a block rounded up to a whole warp; `threads`: the existing threads.
+    the threads of a block rounded up to a whole warp; `threads`: the existing threads; `in_order`: as of Flags.
     """
 
-    def __init__(self, rows: int, threads: int, grid_blocks: int) -> None:
+    def __init__(self, rows: int, threads: int, grid_blocks: int, in_order: bool = True) -> None:
         self.rows = rows
         self._living = np.arange(rows) < threads
         self.now = 1
         self._known: dict[int, tuple[Array, Array, Array]] = {}
         self._whole: dict[tuple[bytes, bytes], bool] = {}
-        self.flags = Flags(rows, grid_blocks)
+        self.flags = Flags(rows, grid_blocks, in_order)
         self._start = np.zeros((rows, 1), np.int64)
         self.start_chunk(0, 1)
 

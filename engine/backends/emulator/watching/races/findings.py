@@ -64,7 +64,7 @@ class Findings:
         place = self._place(access.site.part, int(lanes.address[entry]), None)
         self.report("uninitialised-shared", line, None,
                      f"line {line}: {lane} {_does(access)} {place}, which no thread of the block has written before; "
-                     "shared memory starts with random values, not with zeros.")  # fmt: skip
+                     "shared memory starts with undefined values, not with zeros.")  # fmt: skip
 
     def uninitialised_heap(self, access: Access, lanes: AccessLanes, entry: int, heap: Heap) -> None:
         """Report a read of memory from malloc that no thread has written."""

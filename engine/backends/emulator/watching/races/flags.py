@@ -160,16 +160,16 @@ class PartBarriers:
         return made
 
     def _warps(self, mask: Mask) -> Array:
-        made: Array = np.logical_or.reduce(mask.full_dense().reshape(self._shape[0], WARP, -1), axis=1)
+        made: Array = np.any(mask.full_dense().reshape(self._shape[0], WARP, -1), axis=1)
         return made
 
 
 class Flags:
     """The flags of a chunk's lanes and of all blocks of the grid. `rows`: T, the threads of a block rounded up to a
-    whole warp."""
+    whole warp; `in_order`: whether the lanes of an atomic take turns in the order of blocks and threads."""
 
-    def __init__(self, rows: int, grid_blocks: int) -> None:
-        self.rows, self._grid_blocks = rows, grid_blocks
+    def __init__(self, rows: int, grid_blocks: int, in_order: bool = True) -> None:
+        self.rows, self._grid_blocks, self._in_order = rows, grid_blocks, in_order
         self._flagged = np.zeros(grid_blocks, np.int64)  # the last written flag, with or without a fence
         self._read_in = np.zeros(grid_blocks, np.int64)  # the last flag read
         self._scopes: tuple[Scope, Scope] | None = None
@@ -330,7 +330,8 @@ class Flags:
             known = known | (inside & (heard > time))
         if atomic is not None and self._read is not None:
             read = self._read[reader_at]
-            known = known | (atomic[at] & ((read > time) | ((read == time) & (lane < other))))
+            turn = lane < other if self._in_order else np.True_  # an unknown order accuses nobody
+            known = known | (atomic[at] & ((read > time) | ((read == time) & turn)))
         return known
 
     def lacks_a_fence(self, before: Array, time: Array | int, after: Array) -> Array:

@@ -47,7 +47,8 @@ class Hazards(Observer):
     def on_launch(self, machine: Machine) -> None:
         """Start a launch; all earlier accesses are ordered before it."""
         self._machine = machine
-        self._clocks = Clocks(machine.rows, machine.threads, machine.blocks)
+        in_order = machine.schedule.kind != "independent"
+        self._clocks = Clocks(machine.rows, machine.threads, machine.blocks, in_order)
         self._findings.start_launch(machine, self._clocks)
         self._members = WarpMembers(machine, self._findings)
         self._watched = written_arrays(machine)

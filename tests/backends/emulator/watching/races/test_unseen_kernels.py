@@ -122,11 +122,13 @@ def found(name: str, grid: int, schedule: Schedule = LOCKSTEP) -> tuple[Finding,
     return hazards.findings()
 
 
+@pytest.mark.sampled(quick=4)
 @pytest.mark.parametrize("name", RIGHT)
 def test_a_right_kernel_is_not_accused(name: str) -> None:
     assert [found(name, RIGHT[name][1], schedule) for schedule in SCHEDULES] == [(), ()]
 
 
+@pytest.mark.sampled(quick=4)
 @pytest.mark.parametrize("name", RACES)
 def test_its_twin_with_one_mistake_is_found(name: str) -> None:
     for schedule in SCHEDULES:
