@@ -44,13 +44,21 @@ def for_search(numbers: Array, count: int, schedule: str | None, sign: int) -> A
     """Return a period for a search of the largest (`sign` 1) or the smallest (-1) of `count` numbers.
 
     If few numbers are searched in another order than lockstep, that number stands early ("independent") or last
-    ("waves"): a kernel that leaves out its place gives a wrong answer. Recordings have no schedule.
+    ("waves"): a kernel that leaves out its place gives a wrong answer. Under "independent" all numbers are as large as
+    the type allows: a start from -1000 gives a wrong answer. Recordings have no schedule.
     """
     if count > MOST_TURNED or schedule in (None, "lockstep"):
         return numbers
-    place = count // 7 if str(schedule).startswith("independent") else count - 1  # not the first: many begin with it
+    early = str(schedule).startswith("independent")
+    place = count // 7 if early else count - 1  # not the first: many begin with it
     start = int(np.argmax(sign * numbers[place : PERIOD - count + place]))
-    return numbers[start : start + count]
+    found = numbers[start : start + count]
+    return found * numbers.dtype.type(_most_times(found)) if early else found
+
+
+def _most_times(numbers: Array) -> float:
+    """Return by what the numbers can be multiplied exactly without overflow; floats between -1 and 1."""
+    return 2.0**100 if numbers.dtype.kind == "f" else (2**31 - 1) // int(np.abs(numbers.astype(np.int64)).max())
 
 
 def repeated(numbers: Array, count: int) -> Array:

@@ -47,5 +47,6 @@ def test_another_order_searches_for_a_number_at_another_place(schedule: str, pla
     numbers = data.period("float64", 7)
     turned = data.for_search(numbers, 100, schedule, sign)
     assert len(turned) == 100 and int(np.argmax(sign * turned)) == place
+    assert (np.abs(turned).min() > 2.0**60) == schedule.startswith("independent")
     assert data.for_search(numbers, 100, None, sign) is numbers
     assert data.for_search(numbers, 2**20, schedule, sign) is numbers

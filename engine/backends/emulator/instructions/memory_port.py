@@ -41,9 +41,11 @@ from engine.backends.emulator.state.memory import (
     Words,
     lane_indices,
 )
+from engine.compile.element_sizes import local_arrays
 from engine.compile.names import readable
 from engine.records import Array, RunFailed
 
+_LOCAL_ARRAYS = "the memory of its local arrays", "holds"
 _VERBS = {"ld": "reads", "st": "writes", "atom": "updates", "red": "updates"}
 
 
@@ -66,8 +68,12 @@ def out_of_bounds(
     else:
         size = machine.element_bytes_of(array)
         element, count = (at - array.base) // size, array.size // size
-        what = f"{verb} element {element} of `{readable(array.name)}`, which has {count} elements"
+        what = f"{verb} element {element} of `{readable(array.name)}`, which has {_elements(count)}"
     return machine.lane_failure("out-of-bounds", site.line, mask, row, column, what, "out-of-bounds")
+
+
+def _elements(count: int) -> str:
+    return "1 element" if count == 1 else f"{count} elements"
 
 
 def misaligned_access(machine: Machine, site: Site, lanes: Array, mask: Mask) -> RunFailed:
@@ -96,7 +102,11 @@ def out_of_block_memory(
         part = machine.element_bytes(name) or site.part
         length = min([other for other in places.values() if other > start], default=words.size) - start
         element, count = (place - start) // part, length // part
-        what = f"{verb} element {element} of the {space} array `{readable(name)}`, which has {count} elements"
+        called, holds = f"the {space} array `{readable(name)}`", "has"
+        if space == "local":
+            arrays = local_arrays(machine.source) if machine.source else frozenset()
+            called, holds = (f"its local array `{min(arrays)}`", "has") if len(arrays) == 1 else _LOCAL_ARRAYS
+        what = f"{verb} element {element} of {called}, which {holds} {_elements(count)}"
         if count == 0 and any(one.external and one.name == name for one in machine.program.shared):
             what += ": the launch sets the size of an extern array, and this launch sets none"
     return machine.lane_failure("out-of-bounds", site.line, mask, row, column, what, "out-of-bounds")
@@ -332,6 +342,8 @@ class Port:
     def _inside(self, at: Array, mask: Mask, words: Words, space: str) -> Array:
         """Check the offsets and return them."""
         size = self.site.size
+        if at.size == 1 and 0 <= int(at.item()) <= words.size - size and not int(at.item()) & (size - 1):
+            return at
         wrong = (at.view(np.uint64) > max(words.size - size, -1) % (1 << 64)) | ((at & (size - 1)) != 0)
         if words.size < size:
             wrong = np.ones(at.shape, bool)
@@ -394,6 +406,9 @@ class Port:
         self._overtake(space, raw, mask)
         if space == "shared" and at.shape[1] == 1 and part == words.unit:
             return [words.rows((at[:, 0] >> words.shift) + number, mask) for number in range(count)]
+        if space == "local" and at.size == 1 and part == words.unit:
+            start, place = int(at.item()) >> words.shift, mask.place()
+            return [words.words[start + number][place].copy() for number in range(count)]
         rows, columns = lane_indices(mask)
         where = (rows, columns) if space == "local" else (columns,)
         return [words.load(at + number * part, part, where) for number in range(count)]
@@ -452,6 +467,11 @@ class Port:
         if mask.dense is None and space == "shared" and at.shape[1] == 1 and part == words.unit:
             for number, value in enumerate(values):
                 words.put_rows((at[:, 0] >> words.shift) + number, mask, value)
+            return
+        if mask.dense is None and space == "local" and at.size == 1 and part == words.unit:
+            start, place = int(at.item()) >> words.shift, mask.place()
+            for number, value in enumerate(values):
+                words.words[start + number][place] = value
             return
         rows, columns = lane_indices(mask)
         shape = (mask.height, mask.width)

@@ -160,7 +160,7 @@ class PartBarriers:
         return made
 
     def _warps(self, mask: Mask) -> Array:
-        made: Array = np.any(mask.full_dense().reshape(self._shape[0], WARP, -1), axis=1)
+        made: Array = np.logical_or.reduce(mask.full_dense().reshape(self._shape[0], WARP, -1), axis=1)
         return made
 
 

@@ -26,6 +26,7 @@ from engine.backends.emulator.watching.races.clocks import Clocks
 from engine.backends.emulator.watching.races.findings import Findings
 from engine.backends.emulator.watching.races.heap_checks import HeapChecks, freed_units
 from engine.backends.emulator.watching.races.open_reads import OpenReads
+from engine.backends.emulator.watching.races.owned_units import OwnedUnits
 from engine.backends.emulator.watching.races.rules import RaceRules
 from engine.backends.emulator.watching.races.shadow import Shadow
 from engine.backends.emulator.watching.races.warp_checks import ShuffleCheck, WarpMembers
@@ -53,6 +54,7 @@ class Hazards(Observer):
         self._members = WarpMembers(machine, self._findings)
         self._watched = written_arrays(machine)
         self._global: dict[int, Shadow] = {}
+        self._owned: dict[int, OwnedUnits] = {}
         self._unit = max(1, smallest_part(machine.program, ("shared",)))
         self._lanes = SharedLanes(self._unit)
         self._rules = RaceRules(machine, self._clocks, self._findings, self._lanes)
@@ -149,7 +151,8 @@ class Hazards(Observer):
         every_block = plain(access.address).shape[1] == 1 and access.mask.column_index is None
         same_lanes = every_block and access.mask.dense is None
         alike = same_lanes and self._clocks.alike
-        if not (alike and site.op == "st"):
+        apart = alike and (site.op == "st" or (site.op == "ld" and site.weak))  # from open reads of other units
+        if not apart:
             self._reads.settle()
         if not alike and self._lanes.start_sampling():
             shadow = self._shared = shadow.repeated(self._lanes.sample * self._info.rows)
@@ -157,7 +160,7 @@ class Hazards(Observer):
         if lanes is None:
             return None
         at = self._lanes.units(lanes)
-        if site.op == "st" and self._reads.touches(at):
+        if apart and self._reads.touches(at):
             self._reads.settle()
         return shadow, at, lanes
 
@@ -211,6 +214,8 @@ class Hazards(Observer):
             self._clocks.tick()
         elif flag:
             fence = self._clocks.publish(mask, _fence_scope(site, "release"))
+        elif not site.guess and self._has_owners(access):
+            return
         for array, lanes in self._by_array(access):
             unit = self._unit_of(array)
             if site.part >= unit:
@@ -228,6 +233,19 @@ class Hazards(Observer):
             newest = max(heard) if heard[1:] else self._clocks.now  # a grid's barrier is in no array of the kernel
             self._clocks.acquire(mask, newest, _fence_scope(site, "acquire"))
 
+    def _has_owners(self, access: Access) -> bool:
+        """Return whether each unit of the access's array still has one lane, so there is nothing to check."""
+        array = access.array
+        if array is None or array.base not in self._watched or array.base in self._global or array.sparse:
+            return False
+        unit = self._unit_of(array)
+        if access.sizes is not None or access.site.part < unit:
+            return False
+        owned = self._owned.get(array.base)
+        if owned is None:
+            owned = self._owned[array.base] = OwnedUnits(array, unit, self._clocks)
+        return owned.accept(access, self._info)
+
     def on_free(self, access: Access) -> None:
         """Check freed memory as if it were written where it was used; later allocations have no part in that use."""
         heap, sizes, unit = access.array, access.sizes, self._heap.unit
@@ -241,8 +259,11 @@ class Hazards(Observer):
     def _shadow_of(self, array: DeviceArray, unit: int) -> Shadow:
         """Return the shadow of a device array; the heap's grows with the heap."""
         shadow, units = self._global.get(array.base), -(-array.size // unit)
-        if shadow is None or shadow.units < units:
-            shadow = self._global[array.base] = Shadow(units) if shadow is None else shadow.grown(units)
+        if shadow is None:
+            owned = self._owned.pop(array.base, None)
+            shadow = self._global[array.base] = owned.shadow() if owned else Shadow(units)
+        elif shadow.units < units:
+            shadow = self._global[array.base] = shadow.grown(units)
         return shadow
 
     def _unit_of(self, array: DeviceArray) -> int:

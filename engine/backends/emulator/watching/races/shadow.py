@@ -104,7 +104,7 @@ class Shadow:
         self.write_epoch = np.full(units, -1, np.int32)  # never: before every epoch
         self.write_clock, self.write_time = np.zeros(units, np.int32), np.zeros(units, np.int32)
         self.write_line, self.write_kind = np.zeros(units, np.int32), np.zeros(units, np.int8)
-        self.newest_write = -1  # the last epoch with a write to any unit
+        self.newest_write = self.newest_time = -1  # the last epoch and time of a write to any unit
         self._readers: tuple[Array, ...] | None = None
         self.copies = CopiesInFlight(units)
         self.covered: Shadow | None = None  # ordinary stores that atomics or flags have replaced since
@@ -118,7 +118,8 @@ class Shadow:
         `steps[k]`.
         """
         made, copies = Shadow(0), steps.size
-        made.units, made.newest_write = self.units * copies, self.newest_write
+        made.units = self.units * copies
+        made.newest_write, made.newest_time = self.newest_write, self.newest_time
         for name in ("write_epoch", "write_clock", "write_time", "write_line", "write_kind"):
             setattr(made, name, np.repeat(getattr(self, name), copies))
         made.writer = _moved(self.writer, steps)
@@ -133,7 +134,8 @@ class Shadow:
     def grown(self, units: int) -> Shadow:
         """Return the same memory with more units at its end."""
         made = Shadow(units)
-        made.newest_write, made.narrow = self.newest_write, self.narrow
+        made.newest_write, made.newest_time = self.newest_write, self.newest_time
+        made.narrow = self.narrow
         made.covered = self.covered.grown(units) if self.covered else None
         made.fences = None if self.fences is None else np.pad(self.fences, (0, units - self.units))
         for name in ("writer", "write_epoch", "write_clock", "write_time", "write_line", "write_kind"):
@@ -187,6 +189,7 @@ class Shadow:
         2 for an atomic; 4 more with the scope of a block. `fence`: the time of the last fence in front of a flag."""
         epoch = by.epoch if isinstance(by.epoch, int) else int(by.epoch.max(initial=-1))
         self.newest_write = max(self.newest_write, epoch)
+        self.newest_time = by.time if isinstance(by.time, int) else int(by.time.max(initial=-1))
         self.writer[at], self.write_epoch[at] = by.lane, by.epoch
         self.write_clock[at], self.write_time[at] = by.clock, by.time
         self.write_line[at], self.write_kind[at] = line, kind
@@ -220,7 +223,15 @@ class Shadow:
         return Stamp(low, *stamps[:3]), Stamp(high, *stamps[3:]), line, kind
 
     def read(
-        self, at: Array, low: Stamp, high: Stamp, line: int, kind: int, clocks: Clocks, unique: bool, one_block: bool
+        self,
+        at: Array,
+        low: Stamp,
+        high: Stamp,
+        line: Array | int,
+        kind: int,
+        clocks: Clocks,
+        unique: bool,
+        one_block: bool,
     ) -> None:
         """Record that lanes `low` to `high` read the units; `unique`: no unit occurs twice."""
         fields = self._fields()
