@@ -13,6 +13,7 @@ import pytest
 from engine.catalogue import KERNELS
 from engine.commands import main
 from engine.commands.output import printable
+from engine.lab.checking import ORDERS
 from engine.lectures.judge import claims_of
 from engine.records.counters import IN_JSON
 from engine.store import progress
@@ -62,6 +63,7 @@ def run(engine: Command) -> Run:
     return one
 
 
+@pytest.mark.sampled(quick=2)
 @pytest.mark.parametrize(
     ("arguments", "status", "words"),
     [
@@ -159,6 +161,26 @@ def test_a_students_broken_source_costs_one_sentence(
     assert words in record["reason"]
 
 
+TICKETS = """extern "C" __global__ void copy_offset(const T *in, T *out, unsigned int n)
+{
+    __device__ static unsigned int next;
+    __shared__ unsigned int ticket;
+    if (threadIdx.x == 0) ticket = atomicAdd(&next, 1);
+    __syncthreads();
+    unsigned int i = blockIdx.x * blockDim.x + threadIdx.x, to = ticket * blockDim.x + threadIdx.x;
+    if (i < n && to < n) out[to] = in[i + OFFSET];
+}
+"""
+
+
+def test_a_file_whose_answer_depends_on_the_order_of_blocks_is_wrong(run: Run, tmp_path: Path):
+    file = tmp_path / "student.cu"
+    file.write_text(TICKETS)
+    code, record = run("copy_offset", "--n", "1000", "--source", str(file))
+    assert (code, record["status"], record["environment"]["schedule"]) == (1, "wrong", ORDERS[0])
+    assert run("copy_offset", "--n", "1000", "--source", str(file), "--schedule", "lockstep")[0] == 0
+
+
 def test_the_catalogue_is_printed_with_the_kernels_parameters(engine: Command):
     rows = json.loads(engine("kernels", "--json")[1])
     assert [row["kernel"] for row in rows] == list(KERNELS)
@@ -173,6 +195,7 @@ def test_the_catalogue_is_printed_with_the_kernels_parameters(engine: Command):
     assert "[--parameter: Threads per tile, 1 2 4 8 16 32, else 8]" in text
 
 
+@pytest.mark.thorough
 def test_the_claims_of_a_ladder_are_printed_with_their_verdicts_and_causes(engine: Command):
     code, printed = engine("claims", "crovella-order", "--json")
     rows = {row["claim"]: row for row in map(json.loads, printed.splitlines())}

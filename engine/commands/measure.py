@@ -69,7 +69,7 @@ def add_parsers(commands: Any, number: Callable[[str], int]) -> None:
 def _run(options: argparse.Namespace) -> int:
     try:
         choice = _choice(options, options.kernel, options.n, options.block_size, options.grid_size, options.parameter)
-        measurement = _measured([choice])[0]
+        measurement = _measured([choice])[0] if choice.source is None else _measured_file(choice)
     except NotRunnable as refused:
         if not options.json:
             raise
@@ -154,11 +154,28 @@ def _read(path: Path) -> str:
 
 
 def _measured(choices: Sequence[Choice]) -> list[Measurement]:
-    """Run each choice in an isolated worker, so that a crash or an endless kernel costs one sentence. The workers end
-    with this process."""
+    """Run each choice in an isolated worker, so a crash or an endless kernel costs one sentence. The workers end with
+    this process."""
     from engine.service import service
 
     return service.measured(choices, SESSION)
+
+
+def _measured_file(choice: Choice) -> Measurement:
+    """Run a file in the place of a kernel. If no order was asked for, a right answer on the emulator is tried in other
+    orders and at other sizes, too; one that is wrong there is returned, and its reason says so."""
+    from engine.lab.checking import Checked
+    from engine.service import service
+
+    settled = settle(choice)
+    if settled.device != "emulator" or choice.schedule is not None:
+        return _measured([choice])[0]
+    try:
+        found: Checked = service.submit_rung(settled, SESSION).result()
+    except Exception as error:
+        return service.failure_of(choice, error)
+    reason = " ".join(filter(None, (found.remark, found.measurement.reason)))
+    return replace(found.measurement, reason=reason or None)
 
 
 def rows() -> list[dict[str, Any]]:

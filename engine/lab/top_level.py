@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 # Tokens that are one piece whatever they contain. Identifiers and numbers are among them, because quotes follow both.
@@ -26,6 +28,11 @@ _QUALIFIED = (
 _TYPES = frozenset(("struct", "class", "union", "enum", "using", "typedef", "namespace"))
 _SPECIFIER = re.compile(r"__(?:device|global|host)__")
 _DEFINED = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?:\(([^()\n]{0,200})\))?[ \t]*((?:\\\n|[^\n])*)", re.MULTILINE)
+_DIRECTIVE = re.compile(r"(?:#|%:) ?(\w+) ?(.*)")
+_COMPARED = re.compile(r"(!?) ?\(? ?(defined)? ?\(? ?(\w+) ?\)? ?(?:(==|!=|<=?|>=?) ?(\w+))? ?\)?")
+_SIGNS: dict[str, Callable[[int, int], bool]] = {
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
 _LONGEST_HEAD = 4096  # characters
 _MOST_EXPANDED = 64  # uses of a macro
 _ACCESS = re.compile(r"\b(?:public|private|protected)\s*:(?!:)")
@@ -61,14 +68,19 @@ def declarations(text: str) -> list[Declaration]:
 
     A macro of the text counts as the words that it stands for: `#define HD __host__ __device__`.
     """
-    meant = {name: tuple(_SPECIFIER.findall(body)) for name, _, body in _DEFINED.findall(text)}
+    defined = _DEFINED.findall(text)
+    meant: dict[str, tuple[str, ...]] = {}
+    for name, _, body in defined:  # in one branch of an #if often as nothing
+        meant[name] = (*meant.get(name, ()), *_SPECIFIER.findall(body))
+    whole = {name for name, _, body in defined if meant[name] and "{" in body}
     return [
         replace(one, words=(*one.words, *(word for name in one.words for word in meant.get(name, ()))))
-        for one in _declarations(text)
+        for one in _declarations(text, whole)
     ]
 
 
-def _declarations(text: str) -> list[Declaration]:
+def _declarations(text: str, whole: set[str]) -> list[Declaration]:
+    """`whole`: macros that make a function with its body, so a use of one is a declaration and needs no semicolon."""
     made: list[Declaration] = []
     words: list[str] = []
     start, called, assigned = -1, False, False
@@ -97,12 +109,22 @@ def _declarations(text: str) -> list[Declaration]:
                 rounds += 1
             case ")":
                 rounds = max(0, rounds - 1)
+                if depth == rounds == 0 and words[:1] and words[0] in whole:
+                    made.append(
+                        Declaration(start, piece.end(), tuple(words), True, True, "::".join(filter(None, scopes)))
+                    )
+                    start = -1
             case "=" if depth == rounds == 0 and words[-1:] != ["operator"]:
                 assigned = True
             case "{" if depth == 0 and rounds == 0 and words[:1] and words[0] in _OPENED and not called:
                 scopes.append("::".join(words[1:]) if words[0] == "namespace" else "")
                 start = -1  # declarations follow again
-            case "}" if depth == 0 and start < 0 and scopes:
+            case "}" if depth == rounds == 0 and scopes:
+                if start >= 0:  # the use of a macro without a semicolon
+                    made.append(
+                        Declaration(start, piece.start(), tuple(words), called, False, "::".join(filter(None, scopes)))
+                    )
+                    start = -1
                 scopes.pop()
             case "{":
                 depth += 1
@@ -169,31 +191,71 @@ def _in_branch(directive: str, branches: list[tuple[int, int]], depth: int, roun
 def open_branch(text: str, place: int) -> tuple[int, str] | None:
     """Return line and text of the #if, or the #else, around an index that is not taken as far as the text tells; None:
     there is none."""
-    opened: list[tuple[int, str, bool | None]] = []  # line, directive, whether it is taken
-    known: set[str] = set()
-    for start, end in directives(text):
-        if start > place:
-            break
-        written = " ".join(uncommented(text[start:end]).split())
-        words = re.findall(r"\w+", written)
-        line = text.count("\n", 0, start) + 1
-        if words[:1] == ["define"]:
-            known |= {*words[1:2]}
-        elif words[:1] in (["ifdef"], ["ifndef"]):
-            opened.append((line, written, (words[-1] in known) == (words[0] == "ifdef")))
-        elif words[:1] == ["if"]:
-            opened.append((line, written, False if words[1:] == ["0"] else True if words[1:] == ["1"] else None))
-        elif words[:1] in (["else"], ["elif"]) and opened:
-            taken = opened.pop()[2]
-            opened.append((line, written, None if taken is None or words[0] == "elif" else not taken))
-        elif words[:1] == ["endif"] and opened:
-            opened.pop()
+    opened = _open_branches(text, place)
     surest = [one for one in opened if one[2] is False] or [one for one in opened if one[2] is None] or opened
     return surest[-1][:2] if surest else None
 
 
+def is_left_out(text: str, place: int) -> bool:
+    """Return whether an #if around an index leaves it out for certain."""
+    return any(taken is False for _, _, taken in _open_branches(text, place))
+
+
+def _open_branches(text: str, place: int) -> list[tuple[int, str, bool | None]]:
+    """Return line and text of each #if or #else around an index, and whether it is taken; None: the text does not
+    tell."""
+    opened: list[tuple[int, str, bool | None]] = []
+    before: list[bool | None] = []  # whether an earlier branch of each is taken
+    known: dict[str, str] = {}
+    for start, end in directives(text):
+        if start > place:
+            break
+        written = " ".join(uncommented(text[start:end]).split())
+        found = _DIRECTIVE.match(written)
+        word, rest = (found[1], found[2]) if found else ("", "")
+        line = text.count("\n", 0, start) + 1
+        if word in ("define", "undef"):
+            name, _, value = rest.partition(" ")
+            known.pop(name, None) if word == "undef" else known.update({name: value})
+        elif word in ("if", "ifdef", "ifndef"):
+            asked = rest if word == "if" else f"{'!' * (word == 'ifndef')}defined {rest}"
+            opened.append((line, written, _condition(asked, known)))
+            before.append(False)
+        elif word in ("else", "elif") and opened:
+            last = opened.pop()[2]
+            before[-1] = True if True in (last, before[-1]) else None if None in (last, before[-1]) else False
+            own = _condition(rest, known) if word == "elif" else True
+            own = own if before[-1] is False or own is False else None
+            opened.append((line, written, False if before[-1] else own))
+        elif word == "endif" and opened:
+            opened.pop()
+            before.pop()
+    return opened
+
+
+def _condition(asked: str, known: Mapping[str, str]) -> bool | None:
+    """Return the value of a number, a macro, `defined` or a comparison of two; None: the text does not tell. A name
+    without a definition counts as undefined, unless the compiler or a header may define it."""
+    found = _COMPARED.fullmatch(asked.strip())
+    if found is None:
+        return None
+    no, defined, name, sign, other = found.groups()
+    foreign = not name.isdigit() and name not in known and re.match("_|CUDA|CUB|THRUST|WIN|NV", name) is not None
+    left, right = (_number(word, known) for word in (name, other or "0"))
+    if foreign or (defined and sign):
+        return None
+    if defined:
+        return (name in known) != bool(no)
+    return None if left is None or right is None else _SIGNS[sign or "!="](left, right) != bool(no)
+
+
+def _number(word: str, known: Mapping[str, str]) -> int | None:
+    value = known.get(word, "0") if not word.isdigit() else word
+    return int(value) if value.isdigit() else None
+
+
 def blanked(text: str, start: int, end: int) -> str:
-    """Blank a piece of `text` with spaces, so that lines and columns stay. Its directives stay too."""
+    """Blank a piece of `text` with spaces, so lines and columns stay. Its directives stay too."""
     piece = text[start:end]
     kept = [(found.start(), found.end()) for found in _PIECE.finditer(piece) if found["directive"]]
     made, at = [], 0

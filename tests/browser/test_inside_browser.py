@@ -30,7 +30,7 @@ def test_the_slider_steps_through_the_accesses_and_play_goes_on(page: Page, addr
     expect(page.locator(".st-key-picture .barlayer .point")).not_to_have_count(0)  # the strip of time stays
 
 
-@pytest.mark.thorough
+@pytest.mark.release
 def test_the_picture_fits_a_small_projector(page: Page, address: str) -> None:
     for look in ("banks", "lanes"):
         opened(page, f"{address}{STRIDED}&look={look}")
@@ -50,6 +50,7 @@ def test_a_finding_links_to_its_other_line(page: Page, address: str) -> None:
     expect(page.locator(".insideanswer")).to_contain_text("only by luck")
 
 
+@pytest.mark.thorough
 def test_arrow_keys_step_and_the_comparison_follows(page: Page, address: str) -> None:
     opened(page, f"{address}{STRIDED}&look=change")
     expect(page.locator(".change h3")).to_contain_text("Divergent branches")

@@ -94,6 +94,7 @@ def all_troubles(page: Page, rungs: int) -> dict[str, list[str]]:
     return found
 
 
+@pytest.mark.thorough
 def test_a_short_and_a_long_rung_fit(page: Page, address: str) -> None:
     opened(page, f"{address}/?ladder=harris&n=4096&present=1&rung=reduce_unroll_volatile")
     assert troubles(page) == []
@@ -128,7 +129,7 @@ def test_every_rung_fits_before_and_after_its_run(page: Page, address: str, name
 PLOTS = ("harris", "cooper", "float-truths", "cs121-banks", "tensor-cores&show=counters")
 
 
-@pytest.mark.thorough
+@pytest.mark.sampled(quick=0, thorough=2)
 @pytest.mark.parametrize("choice", PLOTS)
 def test_the_whole_plot_stands_beside_the_code_on_a_small_projector(page: Page, address: str, choice: str) -> None:
     opened(page, f"{address}/?ladder={choice}")

@@ -8,6 +8,7 @@ import pytest
 from engine.catalogue import data
 
 
+@pytest.mark.sampled(quick=3)
 @pytest.mark.parametrize("dtype", ["int32", "float32", "float64"])
 @pytest.mark.parametrize("count", [1, 2, 1000, data.PERIOD, data.PERIOD + 1, 3 * data.PERIOD + 17])
 def test_the_reference_sum_is_the_exact_sum(dtype: str, count: int):
@@ -46,5 +47,6 @@ def test_another_order_searches_for_a_number_at_another_place(schedule: str, pla
     numbers = data.period("float64", 7)
     turned = data.for_search(numbers, 100, schedule, sign)
     assert len(turned) == 100 and int(np.argmax(sign * turned)) == place
+    assert (np.abs(turned).min() > 2.0**60) == schedule.startswith("independent")
     assert data.for_search(numbers, 100, None, sign) is numbers
     assert data.for_search(numbers, 2**20, schedule, sign) is numbers

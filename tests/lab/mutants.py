@@ -73,6 +73,11 @@ def _guard(code: str) -> Iterator[Change]:
         yield found.start(1), found.end(1), "true"
 
 
+def _swapped_arguments(code: str) -> Iterator[Change]:
+    for found in re.finditer(r"\w\(((&?[\w.]+(?:\[\w+\])?), (&?[\w.]+(?:\[\w+\])?))\)", code):
+        yield found.start(1), found.end(1), f"{found[3]}, {found[2]}"
+
+
 _TERM = r"(?<=[\w)\]]) %s (?=[\w(&*-])"
 RULES: dict[str, Callable[[str], Iterator[Change]]] = {
     "other array": _other_array,
@@ -105,5 +110,16 @@ RULES: dict[str, Callable[[str], Iterator[Change]]] = {
     "min for max": _each(r"\b(max|Max)(?=\()", "min"),
     "max for min": _each(r"\b(min|Min)(?=\()", "max"),
     "half a warp": _each(r"\b(32)\b", "16"),
+    "index one less": _each(r"\w\[(?![^\[\]]*\]\s*[;,]\s*$)([^\[\]]+)(?=\])", lambda m: f"{m[m.re.groups]} - 1"),
+    "swapped arguments": _swapped_arguments,
+    "no statement": _each(r"(?m)^[ \t]*(\w[\w.]*(?:\[[^;=]*\])* (?:[-+*|&^]|<<|>>)?= [^;{}]*;)", ";"),
+    "no call": _each(r"(?m)^[ \t]*(?:if \([^;{}]*\) )?(\w+\([^;{}]*\);)", ";"),
+    "other constant": _each(r"(?<![\w.])(\d+)(?![\w.])", lambda m: str(int(m[1]) + 1)),
+    "or for and": _each(r" (&&) ", "||"),
+    "and for or": _each(r" (\|\|) ", "&&"),
+    "opposite": _each(r"\bif \(((?:[^()]|\([^()]*\))*)\)", lambda m: f"!({m[1]})"),
+    "right for left": _each(r"(?<=\w) (<<=?) ", lambda m: m[1].replace("<<", ">>")),
+    "equal": _each(r" (!=) ", "=="),
+    "not equal": _each(r" (==) ", "!="),
     "lane mask": _each(r"([&%]) (?=\w)", lambda m: "%" if m[1] == "&" else "&"),
 }

@@ -35,7 +35,10 @@ from tests.lab.mutants import Mutant, mutants_of
 FREE_ORDER = ("reserve_buffer", "filter_atomic", "filter_aggregated")
 RUNGS = ("reduce_warp_shuffle", "reduce_grid_stride_atomic", "transpose_padded", "matmul_tiled", "histogram_shared",
          "reduce_max", "block_prefix_sum", "copy_offset", "atomic_max", "divergence_warps", "row_sums_shuffle",
-         "reduce_first_add")  # fmt: skip
+         "reduce_first_add", "trapezoid_shared_host", "floats_tree", "floats_kahan", "branch_exchange_syncwarp",
+         "prefix_sum_lookback", "filter_aggregated", "argmax_vectorized", "row_sums_vectorized", "histogram_warps",
+         "matmul_register_2d", "reduce_vectorized", "atomic_add_aggregated", "atomic_inc", "transpose_vectorized",
+         "copy_strided", "matrix_shuffled", "column_sums", "order_place")  # fmt: skip
 CASES = 8
 _FAILURES = (NotRunnable, CompileError, RunFailed)
 _OPTIONS = Options(step_limit=2_000_000, seconds=10)
@@ -135,11 +138,12 @@ def _of_rung(name: str) -> Subject:
     choice = default_choice(name)
     n = 64 if choice.n <= 4096 and "width" in topic_of(KERNELS[name]).size_label else 4096
     choice = settle(replace(choice, n=n, device="emulator"))
+    sizes = [replace(choice, n=n + more) for more in (0, -1, 1)]
 
     def finds(text: str) -> bool:
         return check_rung(replace(choice, source=text, source_name="mine.cu")).measurement.status != "ok"
 
-    return Subject(name, KERNELS[name].text, finds, partial(_answer, [choice]))
+    return Subject(name, KERNELS[name].text, finds, partial(_answer, sizes))
 
 
 def _order(case: int) -> str | None:
@@ -162,6 +166,8 @@ def _answer(choices: list[Choice], text: str, case: int) -> tuple[Array, ...] | 
         made = plan(settle(replace(choice, source=text, source_name="mine.cu")))
         recipe = topic_of(choice.kernel).input_recipe(choice)
         inputs = {name: make.permutation(data.repeated(numbers, count)) for name, (numbers, count) in recipe.items()}
+        if case % 2 and all((array < 0).any() for array in inputs.values()):  # neither indices nor values to count
+            inputs = {name: -array for name, array in inputs.items()}
         run = launch.execute(made, inputs, observers=(), schedule=parse_schedule(_order(case)), options=_OPTIONS)
     except _FAILURES:
         return None
@@ -190,7 +196,7 @@ def sample(count: int, seed: int) -> Iterator[tuple[Subject, Mutant]]:
 
 
 def main() -> None:
-    """Try a sample and print what came of it."""
+    """Try a sample and print the results."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--count", type=int, default=200)
     options.add_argument("--seed", type=int, default=1)

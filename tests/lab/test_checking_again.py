@@ -20,12 +20,14 @@ def of_template(name: str, old: str, new: str) -> Checked:
     return check_own(template.setup, template.n, template.text.replace(old, new), "mine.cu")
 
 
+@pytest.mark.sampled(quick=4)
 @pytest.mark.parametrize("name", ["saxpy", "tile", "stencil", "empty"])
 def test_a_template_is_right_in_every_run(name: str) -> None:
     found = of_template(name, "__global__", "__global__")
     assert found.measurement.status == "ok" and (found.remark is None) == (name != "tile")
 
 
+@pytest.mark.sampled(quick=3)
 @pytest.mark.parametrize(
     ("old", "new"), [("= B[", "= A["), ("= A[", "= B["), ("sum += a[threadIdx.y][j]", "sum += a[j][threadIdx.y]")]
 )
@@ -84,6 +86,38 @@ def test_an_answer_of_one_order_alone_is_wrong_in_the_other() -> None:
     assert found.measurement.status == "wrong" and found.measurement.choice.schedule == ORDERS[0]
 
 
+# Atomics alone: no race, and no order that CUDA promises.
+ONE_ORDER = {
+    "tickets of blocks": (
+        "__shared__ int b; if (t == 0) b = atomicAdd(c, 1); __syncthreads(); int k = b * 128 + t;"
+        " if (i < n && k < n) out[k] = in[i];",
+        "copy",
+    ),
+    "tickets of warps": (
+        "int k = t % 32 ? 0 : atomicAdd(c + blockIdx.x, 32); k = blockIdx.x * 128 + __shfl_sync(~0u, k, 0) + t % 32;"
+        " if (i < n && k < n) out[k] = in[i];",
+        "copy",
+    ),
+    "the highest block writes": (
+        "if (i < n) atomicAdd(c, in[i]); __syncthreads();"
+        " if (t == 0 && blockIdx.x == gridDim.x - 1) atomicExch(out, atomicAdd(c, 0));",
+        "sum",
+    ),
+    "the last exchange wins": ("if (i < n) atomicExch(out, atomicAdd(c, in[i]) + in[i]);", "sum"),
+}
+
+
+@pytest.mark.parametrize("name", ONE_ORDER)
+def test_atomics_that_need_the_order_of_blocks_or_lanes_are_wrong(name: str) -> None:
+    body, right = ONE_ORDER[name]
+    setup = setup_of("f<<<(n + 127) / 128, 128>>>(int32[n]=random, int32[n], int32[99], n)", f"out = {right}(in)")
+    head = "__global__ void f(const int *in, int *out, int *c, int n)"
+    text = f"{head} {{\n int t = threadIdx.x, i = blockIdx.x * 128 + t;\n {body}\n}}"
+    assert check_own(setup, 1000, text, "mine.cu", again=False).measurement.status == "ok"
+    found = check_own(setup, 1000, text, "mine.cu").measurement
+    assert found.status == "wrong" and not found.findings and found.choice.schedule == ORDERS[0]
+
+
 def test_a_missing_guard_is_told_though_the_size_asked_for_hides_it() -> None:
     found = of_template("saxpy", "if (i < n) ", "")
     assert found.measurement.status == "ok" and found.remark and "65,535" in found.remark
@@ -101,6 +135,7 @@ RUNG = settle(Choice("reduce_grid_stride_atomic", 4096, 128, device="emulator"))
 TEXT = KERNELS[RUNG.kernel].text
 
 
+@pytest.mark.sampled(quick=3)
 @pytest.mark.parametrize(("old", "new", "status"), [("i < n", "i < n", "ok"), ("i < n", "i < n - n % 2", "wrong"),
                                                     ("i < n", "i <= n - 1", "ok")])  # fmt: skip
 def test_a_rungs_draft_is_tried_at_an_odd_size(old: str, new: str, status: str) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 import engine
 from engine.lab.kernels import kernels
+from engine.lab.setups import propose_setup
 from engine.machine.cupy_cache import VARIABLE, cache_trouble, settle_cache
 from engine.records import CompileError, NotRunnable, RunFailed
 from tests.sentences import refused, says, sentence
@@ -72,6 +73,18 @@ __global__ void sized(int *a) { extern __shared__ int s[]; s[threadIdx.x] = a[0]
         engine.kernel(text, "sized").run(1, 96, (np.zeros(2, np.int32),))
 
 
+def test_a_local_array_is_named_if_it_is_the_only_one() -> None:
+    one = (
+        "__global__ void k(int *a, int n) { int own[8]; for (int i = 0; i < n; i++) own[i] = i; a[0] = own[n / 2]; }\n"
+    )
+    with refused("local.array", RunFailed):
+        engine.kernel(one).run(1, 1, (np.zeros(2, np.int32), 9))
+    with refused("local.arrays", RunFailed):
+        engine.kernel(one.replace("own[8];", "own[8], more[4]; more[n % 4] = n; a[1] = more[a[0] % 4];")).run(
+            1, 1, (np.zeros(2, np.int32), 60)
+        )
+
+
 def test_a_kernel_that_is_named_compiles_alone() -> None:
     text = """__global__ void other(int *a) { a[0] = missing; }
 template <int N> __global__ void many(int *a) { a[0] = N + missing; }
@@ -89,7 +102,7 @@ template <typename Op, typename A> __global__ void apply(int *a, Op op, A by) { 
 """
     for launch in ("apply<<<1, 1>>>(d, Add(), 2.5);", "Add add; double b; apply<<<1, 1>>>(d, add, b);"):
         assert engine.kernel(f"{text}int main() {{ int *d; {launch} }}\n").name == "apply<Add, double>"
-    with pytest.raises(NotRunnable, match="is a template"):
+    with pytest.raises(NotRunnable, match="gets a lambda"):
         engine.kernel(text + "int main() { apply<<<1, 1>>>(d, [=] __device__ (int a, int b) { return a; }, 2); }\n")
 
 
@@ -169,3 +182,165 @@ def test_hints_to_the_cache_change_no_answer() -> None:
 def test_parameters_have_the_names_of_the_definition() -> None:
     text = "__global__ void k(float *, int);\n__global__ void k(float *data, int n) { data[0] = n; }\n"
     assert [one.name for one in engine.kernel(text).parameters] == ["data", "n"]
+
+
+TAKEN = {  # with a kernel k(int *a) that leaves 7 in a[0]
+    "attributes of a kernel": """#define KERNEL(threads) __global__ void __launch_bounds__(threads)
+[[nodiscard]] __device__ int seven() { return 7; }
+KERNEL(64) other(int *a) { a[0] = 1; }
+__attribute__((used)) KERNEL(64) k([[maybe_unused]] int *a) { a[0] = seven(); }
+""",
+    "C++20": """template <typename A> concept Number = requires(A a) { a + a; };
+struct Pair { int x, y; };
+consteval int twice(int x) { return 2 * x; }
+__device__ auto sum(Number auto a, auto b) { return a + b; }
+__global__ void k(int *a) { Pair p{.x = 1, .y = twice(3)}; a[0] = [](auto x, auto y) { return sum(x, y); }(p.x, p.y); }
+""",
+    "a constant that others give": """const double HALF = 0.5; static const float FOUR = HALF * 8;
+const float ROOT = sqrt(2.0), *POINTER = nullptr;
+__global__ void k(int *a) { a[0] = FOUR + 6 * HALF; }
+""",
+    "two files, one after the other": """\ufeff#include <cstdio>
+__device__ int seven() { return 7; }
+__global__ void first(int *a) { a[0] = seven(); }
+int main() { first<<<1, 1>>>(0); }
+#include <cstdio>
+__device__ int seven()
+{ return 7; }
+__global__ void k(int *a) { a[0] = seven(); }
+int main() { k<<<1, 1>>>(0); }
+""",
+    "a class that streams and vectors know": """#include <iostream>
+class Point {
+public:
+    __host__ __device__ Point(int x) : x(x) {}
+    friend std::ostream &operator<<(std::ostream &out, const Point &p);
+    void save(const std::string &name);
+    static std::vector<Point> load();
+    int x;
+};
+__global__ void k(int *a) { a[0] = Point(7).x; }
+""",
+    "an overload": "__global__ void k(int *a) { a[0] = 7; }\n__global__ void k(float *a) { a[0] = 1; }\n",
+    "a function that nobody calls": """__device__ int broken() { return missing; }
+__global__ void other(int *a) { a[0] = broken(); }
+__global__ void k(int *a) { a[0] = RAND_MAX > 7 ? 7 : EXIT_FAILURE; }
+""",
+    "names of std without std": """#include <utility>
+using namespace std;
+__global__ void k(int *a) { pair<int, int> p(3, 4); swap(p.first, p.second); a[0] = p.first + p.second; }
+""",
+    "a macro that is empty for other compilers": """#ifdef __CUDACC__
+#define BOTH __host__ __device__
+#else
+#define BOTH
+#endif
+BOTH inline int seven() { return 7; }
+__global__ void k(int *a) { __asm__ __volatile__("mov.u32 %0, %1;" : "=r"(a[0]) : "r"(seven())); }
+""",
+    "macros without a semicolon": """#define EVERY(what) what(float) what(int)
+namespace own {
+template <class A> class Wrong { std::vector<A> all; };
+#define INSTANCE(A) template class Wrong<A>;
+EVERY(INSTANCE)
+#undef INSTANCE
+}
+__global__ void k(int *a) { a[0] = 7; }
+""",
+    "a type that the host's library would bring": """#include <cublas_v2.h>
+typedef __nv_bfloat16 real;
+__global__ void k(int *a) { real x = (real)3.5f; a[0] = (float)x * 2; }
+__global__ void copies(const __grid_constant__ CUtensorMap map) { }
+""",
+    "the branch that is taken": """#define VERSION 2
+#if VERSION == 1
+__global__ void k(float *a, int n) { a[0] = n; }
+#elif defined(OTHER) || 0
+#elif VERSION >= 2
+__global__ void k(int *a) { a[0] = 7; }
+#else
+__global__ void k(int n) { }
+#endif
+""",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_a_file_that_nvcc_takes_runs(name: str) -> None:
+    assert engine.kernel(TAKEN[name], "k").run(1, 1, (np.zeros(1, np.int32),)).arrays["a"].tolist() == [7]
+
+
+def test_a_function_that_is_left_out_is_named() -> None:
+    text = "__device__ int broken() {\n  return missing;\n}\n__global__ void k(int *a) { a[0] = %s; }\n"
+    assert sentence("pasted.left-out-function", engine.kernel(text % "1").warnings[0])
+    with refused("pasted.unknown-name-2", CompileError):
+        engine.kernel(text % "broken()")
+
+
+def test_two_definitions_that_differ_are_refused_with_both_lines() -> None:
+    twice = "__device__ int f() { return 1; }\n__device__ int f() { return 2; }\n"
+    text = f"{twice}__global__ void k(int *a) {{ a[0] = f(); }}\n"
+    with refused("pasted.defined-twice", CompileError):
+        engine.kernel(text)
+
+
+@pytest.mark.parametrize("strange", ["\u201cx\u201d", "\u2212 1", "\u00a01"])
+def test_a_character_that_is_no_c_is_named(strange: str) -> None:
+    with pytest.raises(CompileError, match=rf"line 2: .*U\+{ord(strange[0]):04X}"):
+        engine.kernel(f"__global__ void k(int *a) {{\n  a[0] = {strange};\n}}\n")
+
+
+def test_the_last_arguments_of_a_template_follow_from_the_values() -> None:
+    text = """template <int N, class A, class B> __global__ void k(A *a, B by) { a[0] = N * by; }
+int main() { int *a; double by = 2; k<3><<<1, 1>>>(a, by); }
+"""
+    assert engine.kernel(text).name == "k<3, int, double>"
+
+
+def test_an_enumerator_and_a_member_are_template_arguments() -> None:
+    text = """enum class Op { Add, Mul }; enum { FEW = 3, MANY }; struct Traits { static constexpr int N = 5; };
+template <Op op, int N, int M> __global__ void k(int *a) { a[0] = int(op) + N + M; }
+int main() { k<Op::Mul, MANY, Traits::N><<<1, 1>>>(0); }
+"""
+    kernel = engine.kernel(text)
+    assert kernel.name == "k<Op::Mul, MANY, Traits::N>"
+    assert kernel.run(1, 1, (np.zeros(1, np.int32),)).arrays["a"].tolist() == [10]
+    special = "template <int N> __global__ void k(int *a) { }\ntemplate <> __global__ void k<3>(int *a) { a[0] = 4; }\n"
+    assert engine.kernel(special, "k<3>").run(1, 1, (np.zeros(1, np.int32),)).arrays["a"].tolist() == [4]
+
+
+def test_video_instructions_compute_on_words_and_on_their_parts() -> None:
+    text = """#define ASK(opcode) asm(opcode " %0, %1, %2, %3;" : "=r"(x) : "r"(a[0]), "r"(a[1]), "r"(7)); a[at++] = x;
+__global__ void k(unsigned *a) {
+    unsigned x; int at = 2;
+    ASK("vabsdiff.u32.u32.u32.add") ASK("vadd4.u32.u32.u32.sat") ASK("vmax2.s32.s32.s32")
+    ASK("vabsdiff4.u32.u32.u32.add")
+}
+"""
+    first, second = 0xFF018005, 0x02030409
+    made = engine.kernel(text).run(1, 1, (np.array([first, second, 0, 0, 0, 0], np.uint32),)).arrays["a"].tolist()
+    assert made[2:] == [first - second + 7, 0xFF04840E, 0x02030409, 7 + 0xFD + 2 + 0x7C + 4]
+
+
+def test_macros_may_make_whole_kernels_and_their_names() -> None:
+    text = """#define NAME(x) x##_kernel
+#define MAKE(A, by) __global__ void add_##A(A *a, A b) { \\
+    a[0] += b * by; \\
+}
+MAKE(float, 3)
+MAKE(int, 2)
+__global__ void NAME(set)(int *a, int b) { a[0] = b; }
+int main() { add_int<<<1, 32>>>(0, 1); NAME(set)<<<1, 64>>>(0, 1); }
+"""
+    for name, right in (("add_int", 10), ("set_kernel", 5)):
+        assert engine.kernel(text, name).run(1, 1, (np.zeros(1, np.int32), 5)).arrays["a"].tolist() == [right]
+    assert [one.name for one in kernels(text)] == ["add_float", "add_int", "set_kernel"]
+    assert propose_setup(text, "set_kernel").block == ("64",)
+
+
+def test_a_lambda_has_no_name_to_launch_it_with() -> None:
+    text = "template <typename F> __global__ void k(int *a, F f) { a[0] = f(1); }\n"
+    with refused("template.lambda", NotRunnable):
+        engine.kernel(text + "int main() {\n  auto f = [] __device__ (int x) { return x; };\n  k<<<1, 1>>>(0, f);\n}\n")
+    with pytest.raises(NotRunnable, match="line 2: k gets a lambda"):
+        engine.kernel(text + "int main() { k<<<1, 1>>>(0, [=] __device__ (int x) { return x; }); }\n")

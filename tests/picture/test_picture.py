@@ -84,6 +84,7 @@ class Replay:
                 self.told.append(touch.values)
 
 
+@pytest.mark.sampled(quick=3)
 @pytest.mark.parametrize("kernel", TREES)
 def test_every_addition_of_a_picture_adds_the_values_in_place(kernel):
     choice = alone(kernel)
@@ -221,6 +222,7 @@ def test_independent_lanes_stand_at_different_lines():
     assert len(apart.frames) > len(lockstep.frames) and "independent" in apart.schedule
 
 
+@pytest.mark.sampled(thorough=3)
 @pytest.mark.parametrize(
     "name",
     [case(name, quick=name == "heidelberg-volta", thorough=name != "beyond-tiling")

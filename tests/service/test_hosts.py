@@ -160,6 +160,7 @@ WITHOUT = (
 )
 
 
+@pytest.mark.sampled(quick=2)
 @pytest.mark.parametrize("command", [["run", "reduce_sequential"], ["host", "tls://127.0.0.1:1"]])
 def test_without_dask_a_cluster_is_refused_with_the_package_to_install(command: list[str]) -> None:
     environment = {**os.environ, "DASK_SCHEDULER_ADDRESS": "tls://127.0.0.1:1"}

@@ -33,6 +33,7 @@ def opens(app: AppTest, address: dict[str, str]) -> str | None:
     return f"{address}: {app.exception[0].value if app.exception else link}"[:300] if app.exception or link else None
 
 
+@pytest.mark.sampled(quick=4)
 @pytest.mark.parametrize(("page", "name", "value"), [
     ("sweep", "device", "foo"), ("sweep", "device", "gpu:"), ("lab", "draft", "a__b"), ("", "device", "foo"),
 ])  # fmt: skip
@@ -40,7 +41,7 @@ def test_an_odd_value_is_no_traceback(page: str, name: str, value: str) -> None:
     opened(page, **{name: value})
 
 
-@pytest.mark.thorough
+@pytest.mark.sampled(quick=0, thorough=3)
 @pytest.mark.parametrize("page", PAGES)
 def test_any_value_of_any_name_is_no_traceback(page: str) -> None:
     make, found, app = random.Random(page), [], opened(page)

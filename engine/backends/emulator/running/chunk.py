@@ -132,13 +132,15 @@ class Chunk:
 
     def run(self) -> None:
         """Run until every lane has ended."""
-        lanes, groups, watch = self.lanes, self.lanes.groups, self.watch
+        lanes, groups, watch, stores = self.lanes, self.lanes.groups, self.watch, self.machine.resident.stores
         self._resume_converged(0, [lanes.masks.start])
         while groups or self._unblock():
             if not groups:
                 continue
             key = self._next()
             code, mask = self.codes.at(key[0]), groups.pop(key)
+            if stores is not None:
+                stores.step(code.block, watch.watching)
             if code.members is not None:
                 lanes.registers = lanes.frames.of(key[0]).registers
                 ready = lanes.converged(code, key[0], mask)
@@ -157,6 +159,7 @@ class Chunk:
             self._count_step(code)
             if self.gates.shut and self.gates.may_open():
                 self._open_gates()
+        self.machine.drain()
         if lanes.barriers.entries():
             self._deadlock()
 
@@ -288,6 +291,7 @@ class Chunk:
     def _arrive(self, code: Code, place: int, mask: Mask, vote: Array | None) -> None:
         """Let lanes arrive at a barrier, to continue at `place`."""
         item, lanes = code.block.terminator, self.lanes
+        self.machine.drain()
         self._end_leavers()
         assert item is not None and lanes.alive is not None
         for hook in self.hooks.on_barrier:
@@ -298,12 +302,11 @@ class Chunk:
             self.machine.resident.votes.cast(mask, np.broadcast_to(vote, (mask.height, mask.width)))
         count = None if counts is None else int(counts.flat[0])
         stays = "arrive" not in item.words
-        if count is not None:
-            for hook in self.hooks.on_part_arrives:
-                hook(mask)
         gone: list[Waiting] = []
         for number, part in [(0, mask)] if numbers is None else lanes.by_value(numbers, mask):
-            entry = Waiting(part, place, count, item.line, stays)
+            for hook in () if count is None else self.hooks.on_part_arrives:
+                hook(number, part)
+            entry = Waiting(part, place, number, count, item.line, stays)
             other = lanes.barriers.contradicted(number, entry)
             if other is not None:
                 clause = (
@@ -326,8 +329,10 @@ class Chunk:
     def _go_on(self, entries: list[Waiting]) -> None:
         """Let lanes continue after a barrier; the observers see all releases before any lane runs."""
         for entry in entries:
-            for hook in self.hooks.on_release if entry.count is None else self.hooks.on_part_released:
+            for hook in self.hooks.on_release if entry.count is None else ():
                 hook(entry.mask)
+            for part_hook in () if entry.count is None else self.hooks.on_part_released:
+                part_hook(entry.number, entry.mask)
         for place, there in groupby(entries, lambda entry: entry.place):
             self._resume_converged(place, [entry.mask for entry in there])
 
@@ -410,7 +415,8 @@ def _check_memory_limits(machine: Machine) -> None:
 
 
 def _chunks(machine: Machine) -> Iterator[tuple[int, int]]:
-    """Yield (first block, number of blocks). The last block of a row may be partial and gets its own chunk."""
+    """Yield (first block, number of blocks). The last block of a row may be partial and gets its own chunk; it runs
+    last in lockstep, and first under "independent"."""
     blocks, schedule = machine.blocks, machine.schedule
     if machine.cooperative:
         yield 0, blocks
@@ -427,9 +433,8 @@ def _chunks(machine: Machine) -> Iterator[tuple[int, int]]:
     # In a grid of rows and columns a whole side may be partial; blocks that wait for each other stay together.
     apart = blocks == machine.grid[0] > 1 and not waiting
     whole = blocks - apart
-    yield from ((first, min(size, whole - first)) for first in range(0, whole, size))
-    if apart:
-        yield whole, 1
+    found = [*((first, min(size, whole - first)) for first in range(0, whole, size)), *([(whole, 1)] if apart else [])]
+    yield from reversed(found) if schedule.kind == "independent" and not waiting else found
 
 
 def _lanes_for(program: Program) -> int:

@@ -1,9 +1,10 @@
-"""The order in which lanes run: the part of the execution model that CUDA leaves open, as a choice.
+"""The order in which lanes run: a choice, because CUDA leaves it open.
 
 * "lockstep": the lanes of a warp run together and wait for each other where their paths meet, as up to Pascal.
   The group of lanes with the smallest program counter runs first.
-* "independent": any lane may run ahead of the others of its warp until they must converge, as since Volta. `seed`
-  determines the order; each seed gives one legal and adversarial execution.
+* "independent": any lane may run ahead of the others of its warp until they must converge, as since Volta. The last
+  blocks run first, and the lanes of an atomic take turns in a random order. `seed` determines the order; each seed
+  gives one legal and adversarial execution.
 * "waves": lockstep, with `blocks_per_wave` blocks at a time; the next wave starts when the last one has ended.
 """
 

@@ -10,6 +10,8 @@ While whole warps converge, one clock per lane gives the order. If parts of a wa
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from engine.backends.emulator.registers.masks import WARP, Mask, lane_words
@@ -71,20 +73,37 @@ class WarpParties:
         return found
 
 
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """The clocks at one time of a chunk, whose first block is `first`."""
+
+    epoch: Array
+    clock: Array
+    time: int
+    first: int
+
+    def stamp(self, lane: Array) -> Stamp:
+        """Return this moment of lanes, which count in the grid."""
+        rows = self.clock.shape[0]
+        column = lane // rows - self.first
+        epoch = int(self.epoch.item()) if self.epoch.size == 1 else self.epoch[0, column]
+        return Stamp(lane, epoch, self.clock[lane % rows, column if self.clock.shape[1] > 1 else 0], self.time)
+
+
 class Clocks:
     """The progress of every lane of a chunk: barriers passed by its block, convergence points passed by the lane.
 
     Both arrays are as small as the control flow allows: (1, 1) and (T, 1) as long as all blocks do the same. `rows`: T,
-    the threads of a block rounded up to a whole warp; `threads`: the existing threads.
+    the threads of a block rounded up to a whole warp; `threads`: the existing threads; `in_order`: as of Flags.
     """
 
-    def __init__(self, rows: int, threads: int, grid_blocks: int) -> None:
+    def __init__(self, rows: int, threads: int, grid_blocks: int, in_order: bool = True) -> None:
         self.rows = rows
         self._living = np.arange(rows) < threads
         self.now = 1
         self._known: dict[int, tuple[Array, Array, Array]] = {}
         self._whole: dict[tuple[bytes, bytes], bool] = {}
-        self.flags = Flags(rows, grid_blocks)
+        self.flags = Flags(rows, grid_blocks, in_order)
         self._start = np.zeros((rows, 1), np.int64)
         self.start_chunk(0, 1)
 
@@ -118,6 +137,7 @@ class Clocks:
 
     def release(self, mask: Mask) -> None:
         """Record that a barrier releases the lanes of `mask`."""
+        self.flags.pass_barrier(mask)
         if mask.column_index is None:
             self.epoch = self.epoch + 1
             return
@@ -171,18 +191,24 @@ class Clocks:
 
     def fence(self, mask: Mask, block_only: bool) -> None:
         """Record a fence by the lanes of `mask`; `block_only`: for their own block."""
-        self.flags.fence(mask, self.tick(), self.clock, block_only)
+        self.flags.fence(mask, self.tick(), self.clock, self.epoch, block_only)
 
-    def publish(self, mask: Mask, release: str | None) -> None:
-        """Record that the lanes write a flag. `release`: "block" or "all" if the write itself is a fence with this
-        scope."""
-        self.flags.publish(mask, self.tick(), self.clock, release, self._known_clocks if self._parties else None)
+    def publish(self, mask: Mask, release: str | None) -> int:
+        """Record that the lanes write a flag, and return the time of the last fence in front of it. `release`: "block"
+        or "all" if the write itself is a fence with this scope."""
+        knowing = self._known_clocks if self._parties else None
+        return self.flags.publish(mask, self.tick(), self.clock, self.epoch, release, knowing)
 
-    def acquire(self, mask: Mask) -> None:
-        """Record that the lanes have read a flag now; lanes of one instruction read it in turn."""
-        self.flags.acquire(mask, self.now)
+    def acquire(self, mask: Mask, heard: int, scope: str | None) -> None:
+        """Record that the lanes have read a flag now; lanes of one instruction read it in turn. `heard`: the last
+        fence in front of that flag; `scope`: "block" or "all" if the read itself is a fence with this scope."""
+        self.flags.acquire(mask, self.now, heard, scope)
 
     # ---- queries
+
+    def moment(self) -> Moment:
+        """Return the next event's time and the present clocks, which no later event changes."""
+        return Moment(self.epoch, self.clock, self.tick(), self.first)
 
     def stamp(self, lane: Array, one_block: bool = False) -> Stamp:
         """Return the present of lanes of this chunk. `one_block`: lanes count from its first block, else from the

@@ -26,6 +26,7 @@ from engine.backends.emulator.watching.races.clocks import Clocks
 from engine.backends.emulator.watching.races.findings import Findings
 from engine.backends.emulator.watching.races.heap_checks import HeapChecks, freed_units
 from engine.backends.emulator.watching.races.open_reads import OpenReads
+from engine.backends.emulator.watching.races.owned_units import OwnedUnits
 from engine.backends.emulator.watching.races.rules import RaceRules
 from engine.backends.emulator.watching.races.shadow import Shadow
 from engine.backends.emulator.watching.races.warp_checks import ShuffleCheck, WarpMembers
@@ -47,11 +48,13 @@ class Hazards(Observer):
     def on_launch(self, machine: Machine) -> None:
         """Start a launch; all earlier accesses are ordered before it."""
         self._machine = machine
-        self._clocks = Clocks(machine.rows, machine.threads, machine.blocks)
+        in_order = machine.schedule.kind != "independent"
+        self._clocks = Clocks(machine.rows, machine.threads, machine.blocks, in_order)
         self._findings.start_launch(machine, self._clocks)
         self._members = WarpMembers(machine, self._findings)
         self._watched = written_arrays(machine)
         self._global: dict[int, Shadow] = {}
+        self._owned: dict[int, OwnedUnits] = {}
         self._unit = max(1, smallest_part(machine.program, ("shared",)))
         self._lanes = SharedLanes(self._unit)
         self._rules = RaceRules(machine, self._clocks, self._findings, self._lanes)
@@ -76,16 +79,15 @@ class Hazards(Observer):
         self._clocks.release(mask)
         self._barriers.release(mask)
 
-    def on_part_arrives(self, mask: Mask) -> None:
-        """Publish the work of lanes that arrive at a barrier for some threads; they may not wait there."""
+    def on_part_arrives(self, number: int, mask: Mask) -> None:
+        """Note the work of lanes that arrive at a barrier for some threads; they may not wait there."""
         self._reads.settle()
-        self._clocks.publish(mask, "block")
+        self._clocks.flags.arrive_in_part(number, mask, self._clocks.tick())
 
-    def on_part_released(self, mask: Mask) -> None:
+    def on_part_released(self, number: int, mask: Mask) -> None:
         """Order the released lanes after the arrived ones."""
         self._reads.settle()
-        self._clocks.tick()
-        self._clocks.acquire(mask)
+        self._clocks.flags.release_part(number, mask)
 
     def on_warp_sync(self, line: int, opcode: str, mask: Mask, members: Array) -> None:
         """Check the member masks of lanes that converge; only __syncwarp() orders their accesses."""
@@ -149,7 +151,8 @@ class Hazards(Observer):
         every_block = plain(access.address).shape[1] == 1 and access.mask.column_index is None
         same_lanes = every_block and access.mask.dense is None
         alike = same_lanes and self._clocks.alike
-        if not (alike and site.op == "st"):
+        apart = alike and (site.op == "st" or (site.op == "ld" and site.weak))  # from open reads of other units
+        if not apart:
             self._reads.settle()
         if not alike and self._lanes.start_sampling():
             shadow = self._shared = shadow.repeated(self._lanes.sample * self._info.rows)
@@ -157,7 +160,7 @@ class Hazards(Observer):
         if lanes is None:
             return None
         at = self._lanes.units(lanes)
-        if site.op == "st" and self._reads.touches(at):
+        if apart and self._reads.touches(at):
             self._reads.settle()
         return shadow, at, lanes
 
@@ -169,23 +172,23 @@ class Hazards(Observer):
         if met is None:
             return
         shadow, at, lanes = met
-        release = _release(site)
+        fence, volatile = 0, "volatile" in site.words
         behind = site.op == "st" and clocks.flags.stores_behind_a_fence(mask, clocks.tick())
-        flag = site.op == "st" and not site.weak and (behind or release is not None)
         if site.arrives_later:
             shadow.write(at, clocks.stamp(lanes.high, True), site.line, 0)
             shadow.copies.arrive(at)
             return
-        if flag:
-            self._reads.settle()
-        if flag or site.op in ("atom", "red"):
-            clocks.publish(mask, release)
-        # A volatile store is a flag only directly after a fence: lanes of a warp that exchange sums set no flags.
+        writes_flag = site.op in ("atom", "red") or (site.op == "st" and not site.weak)
         reads_flag = site.op == "ld" and not site.weak
-        strength = 2 if site.op in ("atom", "red") else 1 if flag or reads_flag or site.guess else 0
-        self._rules.check(access, shadow, at, lanes, None, strength)
+        if writes_flag:
+            self._reads.settle()
+            fence = clocks.publish(mask, _fence_scope(site, "release"))
+        # A volatile store is a flag only directly after a fence, and a volatile load only if a branch depends on it:
+        # lanes of a warp that exchange sums set no flags.
+        strength = 1 if site.guess or (not site.weak and (not volatile or behind or site.decides_branch)) else -volatile
+        self._rules.check(access, shadow, at, lanes, None, 2 if site.op in ("atom", "red") else strength, fence)
         if site.op == "atom" or (reads_flag and clocks.flags.used):
-            clocks.acquire(mask)
+            clocks.acquire(mask, shadow.newest_fence(at), _fence_scope(site, "acquire"))
 
     def _is_deferred(self, access: Access, shadow: Shadow) -> bool:
         """Return whether the load could be recorded as an open read, without further checks."""
@@ -203,14 +206,16 @@ class Hazards(Observer):
     # ---- global memory
 
     def _on_global(self, access: Access) -> None:
-        site, mask = access.site, access.mask
+        site, mask, fence, heard = access.site, access.mask, 0, [0]
         flag = not site.weak or site.op in ("atom", "red")
         if flag:
             self._reads.settle()
         if flag and site.op == "ld":
             self._clocks.tick()
         elif flag:
-            self._clocks.publish(mask, _release(site))
+            fence = self._clocks.publish(mask, _fence_scope(site, "release"))
+        elif not site.guess and self._has_owners(access):
+            return
         for array, lanes in self._by_array(access):
             unit = self._unit_of(array)
             if site.part >= unit:
@@ -222,9 +227,24 @@ class Hazards(Observer):
                 at = (units.address - array.base) // unit
                 if isinstance(array, Heap):
                     self._heap.check(access, lanes, array)
-                self._rules.check(access, shadow, at, units, array, strength)
+                self._rules.check(access, shadow, at, units, array, strength, fence)
+                heard.append(shadow.newest_fence(at) if flag else 0)
         if flag and site.op in ("ld", "atom"):  # a lane that ignores the old value does not acquire
-            self._clocks.acquire(mask)
+            newest = max(heard) if heard[1:] else self._clocks.now  # a grid's barrier is in no array of the kernel
+            self._clocks.acquire(mask, newest, _fence_scope(site, "acquire"))
+
+    def _has_owners(self, access: Access) -> bool:
+        """Return whether each unit of the access's array still has one lane, so there is nothing to check."""
+        array = access.array
+        if array is None or array.base not in self._watched or array.base in self._global or array.sparse:
+            return False
+        unit = self._unit_of(array)
+        if access.sizes is not None or access.site.part < unit:
+            return False
+        owned = self._owned.get(array.base)
+        if owned is None:
+            owned = self._owned[array.base] = OwnedUnits(array, unit, self._clocks)
+        return owned.accept(access, self._info)
 
     def on_free(self, access: Access) -> None:
         """Check freed memory as if it were written where it was used; later allocations have no part in that use."""
@@ -239,8 +259,11 @@ class Hazards(Observer):
     def _shadow_of(self, array: DeviceArray, unit: int) -> Shadow:
         """Return the shadow of a device array; the heap's grows with the heap."""
         shadow, units = self._global.get(array.base), -(-array.size // unit)
-        if shadow is None or shadow.units < units:
-            shadow = self._global[array.base] = Shadow(units) if shadow is None else shadow.grown(units)
+        if shadow is None:
+            owned = self._owned.pop(array.base, None)
+            shadow = self._global[array.base] = owned.shadow() if owned else Shadow(units)
+        elif shadow.units < units:
+            shadow = self._global[array.base] = shadow.grown(units)
         return shadow
 
     def _unit_of(self, array: DeviceArray) -> int:
@@ -263,8 +286,8 @@ class Hazards(Observer):
                 yield array, lanes.where(here)
 
 
-def _release(site: Site) -> str | None:
-    """Return the scope in which the access is a fence itself: "block", "all" or None."""
-    if not {"release", "acq_rel"} & site.words:
+def _fence_scope(site: Site, order: str) -> str | None:
+    """Return the scope in which the access is a fence itself, by its "release" or "acquire": "block", "all" or None."""
+    if not {order, "acq_rel"} & site.words:
         return None
     return "block" if "cta" in site.words else "all"
