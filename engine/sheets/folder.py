@@ -331,7 +331,7 @@ def _read(path: Path, _: int) -> Sheet:
     folder, where = path.parent, f"{path.parent.name}/{path.name}"
     try:
         table = Table(where, tomllib.loads(path.read_text(encoding="utf-8")))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError, RecursionError) as error:
         raise NotRunnable(f"{where} cannot be read: {error}.") from None
     ladder, kernel, launch = _ladder_of(table), _kernel_of(table), _launch(table)
     if kernel and launch:
