@@ -38,8 +38,8 @@ def filled(shape: tuple[int, ...], dtype: np.dtype[np.generic], fill: str, place
 
 
 def random_numbers(count: int, dtype: np.dtype[np.generic], place: int, trial: int) -> Array:
-    """Return `count` numbers. In even trials they have both signs, and the last one is the largest; in odd trials all
-    are negative (if the type has a sign), and the first one is the largest."""
+    """Return `count` numbers: in even trials of both signs, in odd ones all negative (if the type has a sign). The
+    largest is the last one in trial 0 and the first one in trial 1; in later trials it stands in between."""
     make = np.random.default_rng([place, trial])
     if dtype.kind == "b" or not count:
         return make.integers(0, 2, count).astype(dtype)
@@ -52,7 +52,8 @@ def random_numbers(count: int, dtype: np.dtype[np.generic], place: int, trial: i
     if signed:
         numbers *= make.choice((-1, 1), count) if even else -1
     lowest, largest = -most - 2 if signed else 1, -1 if signed and not even else most + 2
-    numbers[[0, -1] if even else [-1, 0]] = lowest, largest  # a single number is the largest
+    at = (count - 1, 0)[trial] if trial < 2 else count * trial // 7 % count
+    numbers[[count - 1 - at, at]] = lowest, largest  # a single number is the largest
     return (numbers * QUARTER if dtype.kind == "f" else numbers).astype(dtype)
 
 
