@@ -24,6 +24,31 @@ def turn(name: str, place: int, share: int) -> bool:
     return (zlib.crc32(name.encode()) + place) % share == 0
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Mark what runs later: of a test marked sampled(quick=q, thorough=t), the quick run takes one case in q.
+
+    The thorough run takes one in t of the others, a release the rest; quick=0: the quick run takes none. A case that is
+    marked as thorough is among the others. The name of a case alone decides, and each run takes one at least.
+    """
+    sampled = metafunc.definition.get_closest_marker("sampled")
+    if sampled is None:
+        return
+
+    def first(cases: list[Any], share: int) -> set[str]:
+        drawn = sorted(cases, key=lambda case: zlib.crc32(f"{metafunc.definition.nodeid}[{case.id}]".encode()))
+        return {case.id for case in drawn[: -(-len(cases) // share)]} if share else set()
+
+    marks = {case.id: {mark.name for mark in case.marks} for case in metafunc._calls}
+    cases = [case for case in metafunc._calls if "release" not in marks[case.id]]
+    quick = first([case for case in cases if "thorough" not in marks[case.id]], sampled.kwargs.get("quick", 1))
+    later = [case for case in cases if case.id not in quick]
+    thorough = first(later, sampled.kwargs.get("thorough", 1))
+    for case in later:
+        run = pytest.mark.thorough if case.id in thorough else pytest.mark.release
+        case.marks[:] = [*(mark for mark in case.marks if mark.name != "thorough"), run.mark]
+
+
 def code_line(kernel: str, code: str) -> int:
     """Return the number of the first line of a kernel's file that holds this code."""
     return next(number for number, line in enumerate(KERNELS[kernel].text.splitlines(), 1) if code in line)

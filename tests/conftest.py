@@ -16,6 +16,7 @@ from engine.history import history
 from engine.service import service
 from engine.store import database
 from tests import compiled, sentences
+from tests.cases import pytest_generate_tests  # noqa: F401
 from tests.home import places
 from tests.sentences import pytest_addoption, pytest_sessionfinish, pytest_testnodedown  # noqa: F401
 
@@ -55,4 +56,7 @@ def own_home() -> Iterator[Path]:
         history.forget()
         yield home
         database.close()
-    shutil.rmtree(home, ignore_errors=True)  # at once: at the end of thousands of tests it would take too long
+    try:
+        home.rmdir()  # most tests leave it empty
+    except OSError:
+        shutil.rmtree(home, ignore_errors=True)  # at once: at the end of thousands of tests it would take too long

@@ -63,6 +63,7 @@ def run(engine: Command) -> Run:
     return one
 
 
+@pytest.mark.sampled(quick=2)
 @pytest.mark.parametrize(
     ("arguments", "status", "words"),
     [

@@ -5,9 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+
+from tests.cases import pytest_generate_tests
 
 ROOT = Path(__file__).parents[1]
 TOLD = """import os, pathlib, pytest
@@ -36,3 +40,26 @@ def test_a_module_is_one_workers_and_browser_and_cluster_are_the_same_ones(tmp_p
     assert len(told) == 20 * len(MODULES) and all(len(found) == 1 for found in workers.values())
     assert workers["test_start"] == workers["test_keys"] == workers["test_cluster"]
     assert {module for module, _ in told[:30]} & {"test_start", "test_keys"}, "what takes long comes first"
+
+
+@pytest.mark.parametrize(
+    ("shares", "runs"),
+    [
+        (
+            {"quick": 4, "thorough": 3},
+            {"quick": 3, "thorough": 5, "release": 12},
+        ),  # 10 have no mark
+        ({"quick": 0}, {"thorough": 17, "release": 3}),
+        ({"thorough": 2}, {"quick": 10, "thorough": 4, "release": 6}),
+        ({"quick": 100}, {"quick": 1, "thorough": 16, "release": 3}),
+    ],
+)
+def test_every_case_of_a_sampled_test_is_in_one_run(shares: dict[str, int], runs: dict[str, int]) -> None:
+    own = [[], [pytest.mark.thorough.mark], [], [pytest.mark.thorough.mark], [pytest.mark.usefixtures("page").mark]]
+    calls = [SimpleNamespace(id=str(number), marks=list(own[number % 5])) for number in range(17)]
+    calls += [SimpleNamespace(id=f"last {number}", marks=[pytest.mark.release.mark]) for number in range(3)]
+    definition = SimpleNamespace(nodeid="test", get_closest_marker=lambda _: pytest.mark.sampled(**shares).mark)
+    pytest_generate_tests(SimpleNamespace(definition=definition, _calls=calls))
+    kept = [[mark.name for mark in call.marks if mark.name != "usefixtures"] for call in calls]
+    assert all(len(marks) < 2 for marks in kept)
+    assert Counter((marks or ["quick"])[0] for marks in kept) == runs

@@ -57,6 +57,7 @@ def test_a_choice_that_cannot_run_is_refused_with_the_reason(change: dict, key: 
         plan(replace(CHOICE, **change))
 
 
+@pytest.mark.sampled(quick=4)
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("n", [2, 33, 1000, 4097])
 def test_every_thread_of_a_plan_has_a_block_and_every_launch_an_element(kernel: str, n: int):

@@ -44,7 +44,8 @@ _TOPICS = (
     aggregate.TOPIC,
     floats.TOPIC,
 )
-# The lectures' ladders in the order of menus, where it is not that of the topics: one that is not named here follows.
+# The lectures' ladders in the order of menus, if that differs from the topics' order; ladders that are not named here
+# follow.
 _FIRST = (
     "harris", "crovella", "heidelberg", "hekun", "one-launch", "cs121-tiling", "cooper", "beyond-tiling",
     "tensor-cores",
@@ -79,7 +80,7 @@ def _all_rungs(topic: Topic) -> Ladder:
 
 
 def _shown(before: str, kernel: str) -> str:
-    """Return what a kernel shows after `before`: as a ladder says that has them in this order, else as any ladder."""
+    """Return what a kernel shows after `before`: by a ladder with the two in this order, else by any ladder."""
     rungs = [ladder.rungs for topic in _TOPICS for ladder in topic.ladders]
     first = [("", each[0]) for each in rungs]
     later = [(old.kernel, new) for each in rungs for old, new in pairwise(each)]
@@ -88,14 +89,15 @@ def _shown(before: str, kernel: str) -> str:
 
 
 def _short_names(topic: Topic) -> list[tuple[Kernel, str]]:
-    """The topic's kernels without the word that all their names begin with: "reduce_first_add" is "first add"."""
+    """Return the kernels' labels, without the word that all their names begin with: "reduce_first_add" is "first
+    add"."""
     words = [(kernel, kernel.name.split("_")) for kernel in topic.kernels]
     same = len({first for _, (first, *_) in words}) == 1
     return [(kernel, " ".join(parts[same:])) for kernel, parts in words]
 
 
 def _place(ladder: Ladder) -> tuple[bool, int]:
-    """Where a ladder stands in menus: those of all rungs of a topic last."""
+    """Return the place of a ladder in menus; the ladders of all rungs of a topic come last."""
     return ladder.name.startswith("all-"), _FIRST.index(ladder.name) if ladder.name in _FIRST else len(_FIRST)
 
 
@@ -119,7 +121,7 @@ def topic_of(kernel: Kernel | str) -> Topic:
 
 
 def fault_before(ladder: Ladder, position: int) -> str:
-    """Return what was wrong with the rung before, "" if nothing says it: the first rung, say, has none before it."""
+    """Return the fault of the rung before; "" if nothing states it, as for a first rung."""
     rung, kernel = ladder.rungs[position], KERNELS[ladder.rungs[position].kernel]
     if position and ladder.rungs[position - 1].kernel in kernel.predecessors:
         return kernel.header["Fixes"]
@@ -127,9 +129,9 @@ def fault_before(ladder: Ladder, position: int) -> str:
 
 
 def emulated_n(ladder: Ladder, n: int, most: int | None = None) -> int:
-    """Return the n at which the emulator counts a ladder whose times are those of `n`: `n` itself, where it can.
+    """Return the n at which the emulator counts a ladder whose times are those of `n`: `n` itself, if it can.
 
-    `most`: the largest, else the topic's. An n that the topic takes nowhere stays, and is refused.
+    `most`: the largest, else the topic's. An n that the topic never takes is returned, and refused later.
     """
     topic = TOPICS[ladder.topic]
     most = most or topic.emulator_max_n
@@ -139,7 +141,7 @@ def emulated_n(ladder: Ladder, n: int, most: int | None = None) -> int:
 
 
 def default_choice(kernel: str) -> Choice:
-    """What runs when a user only names the kernel."""
+    """Return the choice for a kernel's name alone."""
     entry = kernel_named(kernel)
     topic = topic_of(entry)
     block_size = topic.default_block_size if topic.default_block_size in entry.block_sizes else entry.block_sizes[-1]

@@ -1,7 +1,7 @@
 """The topic "aggregate": reductions other than the sum. Product, minimum, maximum, argmax, and the histogram.
 
-Every kernel has the signature NAME(const T *in, T *out, unsigned int n). Of a product, minimum or maximum `out` has one
-element per block; of an argmax two doubles, the number and its place, which are exact whatever the element type; of a
+Every kernel has the signature NAME(const T *in, T *out, unsigned int n). For a product, minimum or maximum `out` has
+one element per block; for an argmax two doubles, the number and its place, exact for every element type; for a
 histogram one count per value, zero at the start. Blocks that hand over their numbers do so in an array of slots, the
 last argument.
 """
@@ -23,7 +23,7 @@ from engine.catalogue.published import HEIDELBERG
 from engine.records import Array, Buffer, Check, Choice, Launch, Plan, Scalar, Settled, Zero, dtype_of
 
 ARGMAX = "argmax"
-LEVELS = 2**14  # different numbers: few enough that the largest soon comes twice, many enough that it comes late
+LEVELS = 2**14  # different numbers: few, so the largest soon comes twice; many, so it comes late
 _OUT = Buffer("out", "float64", 2, "poison")
 
 
@@ -53,9 +53,9 @@ def _few_numbers(dtype: str, seed: int) -> Array:
 
 
 def _check_pair(plan: Plan, output: Array, seed: int) -> Check:
-    """Check the largest number and the first of its places: nothing is rounded, so both must be equal."""
+    """Check the largest number and its first place: nothing is rounded, so both must be equal."""
     period = _few_of(plan.choice, seed)[: plan.choice.n]
-    place = int(np.argmax(period))  # the first of the largest, which a repetition does not bring earlier
+    place = int(np.argmax(period))  # the first of the largest; a repetition of the period does not bring it earlier
     number = period[place].item()
     ok = bool((output == (number, place)).all())
     found = int(output[1]) if np.isfinite(output[1]) else output[1].item()
@@ -274,21 +274,21 @@ def _numbers(operation: str, dtype: str, bins: int) -> Array:
 
 
 def _odd(bits: Array) -> Array:
-    """Odd numbers of at least 3 in size: their product modulo 2^32 is never 0, and no factor leaves it as it is."""
+    """Return odd numbers of at least 3 in size: their product modulo 2^32 is never 0, and every factor changes it."""
     numbers: Array = (2 * (bits % 48) + 3) * np.where(data.period("int32", SEED) < 0, -1, 1)
     return numbers
 
 
-GROUP = 14  # factors that nearly multiply to 1; no divisor of a block, so that a block that is left out is missed
+GROUP = 14  # factors that nearly multiply to 1; no divisor of a block, so a block that is left out changes the product
 SMALLEST, LARGEST, APART = 2.0**-6, 2.0**-5, 2.0**-14  # logarithms of factors, and how far apart two of a pair are
 
 
 def _near_one(bits: Array) -> Array:
-    """exp(e) for small e; those of a group nearly add up to 0, so that no part of the product, whatever its stride,
-    comes near the limits of float32.
+    """Return exp(e) for small e. Those of a group nearly add up to 0, so no part of the product, at any stride, comes
+    near the limits of float32.
 
-    Nearly: where a factor met its inverse, the exact product would lie within a rounding of 1. Floats lie half as dense
-    above 1 as below, so these roundings have a mean of about -u/8, which adds up over n where random ones do not.
+    Only nearly: if a factor met its inverse, the exact product would lie within a rounding of 1. Floats are half as
+    dense above 1 as below, so these roundings have a mean of about -u/8, which adds up over n; random roundings do not.
     """
     sizes = SMALLEST + (LARGEST - SMALLEST) * 2.0**-31 * bits[: data.PERIOD // 2]
     apart = APART * data.period("float64", SEED)[: len(sizes)]
@@ -300,7 +300,8 @@ def _near_one(bits: Array) -> Array:
 
 
 def check(plan: Plan, output: Array) -> Check:
-    """Whole numbers, minima, maxima and counts must be equal; a float product stays within its roundings."""
+    """Check the answer: whole numbers, minima, maxima and counts must be equal, a float product within its
+    roundings."""
     choice = plan.choice
     operation = _NAMED[choice.kernel].operation
     if operation == "histogram":
@@ -314,7 +315,7 @@ def check(plan: Plan, output: Array) -> Check:
         return Check(result == expected, result, expected, error, 0, "There is nothing to round: they must be equal.")
     if choice.dtype == "int32":
         return Check(result == expected, result, expected, error, 0, "32-bit products wrap on overflow, as on the GPU.")
-    # Each of the n roundings, wherever in the tree, scales the whole product; its standard deviation is about 0.4 u.
+    # Each of the n roundings, anywhere in the tree, scales the whole product; its standard deviation is about 0.4 u.
     # Beyond a period of the data the same factors meet again, and their roundings, equal, add up.
     again = ceil(choice.n / data.PERIOD)
     bound = 4 * data.unit_roundoff(choice.dtype) * sqrt(choice.n * again) * abs(expected)
@@ -325,7 +326,7 @@ def check(plan: Plan, output: Array) -> Check:
 
 
 def _check_counts(plan: Plan, output: Array) -> Check:
-    """Check that every count is equal; shown is the value whose count misses by most."""
+    """Check that every count is equal; the check shows the value with the largest miss."""
     n, bins = plan.choice.n, plan.result_count
     whole, rest = divmod(n, data.PERIOD)
     numbers = _numbers("histogram", plan.choice.dtype, bins)
@@ -370,7 +371,7 @@ def _product(high: Array, low: Array | None = None) -> tuple[float, float]:
 
 
 def _halves(number: Array) -> tuple[Array, Array]:
-    """Veltkamp's split of a float64 into two parts of at most 26 bits, whose products are exact."""
+    """Split a float64 into two parts of at most 26 bits, whose products are exact (Veltkamp)."""
     scaled = number * 134_217_729.0  # 2^27 + 1
     head = scaled - (scaled - number)
     return head, number - head

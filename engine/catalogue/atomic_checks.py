@@ -1,5 +1,5 @@
-"""What the answers of the topic "atomics" must be in every order of the threads, in NumPy; and which would take for
-ever."""
+"""The answers that the topic "atomics" must give in every order of the threads, in NumPy; and the refusal of endless
+runs."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import numpy as np
 from engine.catalogue import checks, data
 from engine.records import Array, Check, Choice, NotRunnable
 
-# A compare-and-swap loop is run by all threads of an address until the last one has won: so many tries are allowed.
+# the most tries of a compare-and-swap loop, which all threads of an address repeat until the last one has won
 MAX_TRIES = {"gpu": 2**30, "emulator": 2**26, "auto": 2**26}
-EMULATED_TOGETHER = 2**17  # threads of the emulator, and of a GPU about, that try at the same time
+EMULATED_TOGETHER = 2**17  # threads that try at the same time on the emulator, and roughly on a GPU
 _ANY_ORDER = "Checked: every number, in any order."
 
 
 def check_tries(choice: Choice, addresses: int) -> None:
-    """NotRunnable where compare-and-swap would be tried too often before every thread has won."""
+    """Raise NotRunnable if compare-and-swap would be tried too often before every thread has won."""
     tries = choice.n * max(1, min(choice.n, EMULATED_TOGETHER) // addresses)
     if tries > MAX_TRIES[choice.device]:
         raise NotRunnable(
@@ -44,8 +44,8 @@ def sizes(numbers: Array) -> Array:
 
 
 def _by_address(numbers: Array, addresses: int) -> Iterator[Array]:
-    """The numbers in rounds of one for each address, of shape (rounds, addresses): as many as are whole, without a
-    copy, then the last one with zeros for the addresses that it lacks."""
+    """Yield the numbers in rounds of one for each address, shape (rounds, addresses): the whole rounds without a copy,
+    then the last one, filled with zeros."""
     whole = len(numbers) // addresses * addresses
     yield numbers[:whole].reshape(-1, addresses)
     last = np.zeros((1, addresses), numbers.dtype)
@@ -54,7 +54,7 @@ def _by_address(numbers: Array, addresses: int) -> Iterator[Array]:
 
 
 def sums_by_address(numbers: Array, output: Array, addresses: int, additions: int) -> Check:
-    """Address a holds the sum of the numbers i with i % addresses == a."""
+    """Check that address a holds the sum of the numbers i with i % addresses == a."""
     exact = checks.exact_type(np.zeros(addresses, numbers.dtype))
     squares = np.zeros(addresses)
     for rounds in _by_address(numbers, addresses):
@@ -64,7 +64,8 @@ def sums_by_address(numbers: Array, output: Array, addresses: int, additions: in
 
 
 def combined_by_address(numbers: Array, output: Array, addresses: int, combine: np.ufunc) -> Check:
-    """Address a holds 0 and the numbers i with i % addresses == a, combined: smaller, larger or bit by bit."""
+    """Check that address a holds 0 combined with the numbers i with i % addresses == a: the smallest, the largest, or
+    bit by bit."""
     expected = np.zeros(addresses, numbers.dtype)
     for rounds in _by_address(numbers, addresses):
         expected = combine(expected, combine.reduce(rounds, axis=0, initial=0))
@@ -72,7 +73,8 @@ def combined_by_address(numbers: Array, output: Array, addresses: int, combine: 
 
 
 def cleared(numbers: Array, output: Array, addresses: int) -> Check:
-    """At address a the bits number % 32 of the numbers i with i % addresses == a are cleared, and no other."""
+    """Check that at address a the bits number % 32 of the numbers i with i % addresses == a are cleared, and no
+    others."""
     struck = np.zeros(addresses, np.uint32)
     for rounds in _by_address(np.uint32(1) << (numbers & 31).astype(np.uint32), addresses):
         struck |= np.bitwise_or.reduce(rounds, axis=0)
@@ -80,14 +82,16 @@ def cleared(numbers: Array, output: Array, addresses: int) -> Check:
 
 
 def turns(n: int, output: Array, addresses: int, down: bool = False) -> Check:
-    """Address a counts the threads i with i % addresses == a from 0 to 9 and again; `down`: from 9 to 0."""
+    """Check that address a counts the threads i with i % addresses == a from 0 to 9, again and again; `down`: from 9 to
+    0."""
     threads = np.maximum((n - np.arange(addresses) + addresses - 1) // addresses, 0)
     expected = ((-threads if down else threads) % 10).astype(output.dtype)
     return checks.equal(output, expected, "Checked: every address.")
 
 
 def exchanged(numbers: Array, output: Array, addresses: int) -> Check:
-    """At every address: what was taken out and what is left are what was put in, and the first zero."""
+    """Check that at every address the numbers taken out and the number left are the numbers put in and the first
+    zero."""
     n = len(numbers)
     found = _sorted_by_address(output[:n], output[n:])
     expected = _sorted_by_address(numbers, np.zeros(addresses, numbers.dtype))
@@ -95,13 +99,13 @@ def exchanged(numbers: Array, output: Array, addresses: int) -> Check:
 
 
 def _sorted_by_address(values: Array, more: Array) -> Array:
-    """The values i with i % addresses == a, and one more, for one address after the other, each in their order."""
+    """Return the values i with i % addresses == a, and one more, for one address after the other, each group sorted."""
     columns = np.vstack([*_by_address(values, len(more)), more])
     return np.sort(np.ascontiguousarray(columns.T), axis=1).ravel()
 
 
 def taken(output: Array, n: int, addresses: int) -> Check:
-    """Check that one thread won every place that was wanted, and knows it; the other places are empty."""
+    """Check that every requested place has one winner, which knows it, and that the other places are empty."""
     won, places = output[:n], output[n:]
     wanted = min(n, addresses)
     winner = places[:wanted].astype(np.int64) - 1
@@ -118,7 +122,8 @@ def places(output: Array) -> Check:
 
 
 def packed(numbers: Array, output: Array) -> Check:
-    """The numbers of a thread lie together and in their order, and every thread has written all of its numbers."""
+    """Check that the numbers of a thread lie together in their order, and that every thread has written all of its
+    numbers."""
     n, size = len(numbers), sizes(numbers)
     owners, nth = output >> 2, output & 3
     follows = nth == 0  # the first number of a thread may stand anywhere
@@ -157,7 +162,8 @@ def broadcast(numbers: Array, output: Array, lane: int) -> Check:
 
 
 def moved(numbers: Array, output: Array) -> Check:
-    """Every lane's sum of what four shuffles bring it; three additions in this order round the same way everywhere."""
+    """Check every lane's sum of the numbers from four shuffles; three additions in this order round the same way
+    everywhere."""
     lane = np.arange(32)
     above = np.where(lane % 8 < 6, lane + 2, lane)
     sources = (5 * lane % 32, lane ^ 1, np.where(lane < 2, lane, lane - 2), above)
@@ -172,7 +178,7 @@ def largest(numbers: Array, output: Array) -> Check:
 
 
 def prefix_sums(numbers: Array, output: Array, group: int, additions: int) -> Check:
-    """In every group of `group` elements, the sums of the elements up to each."""
+    """Check, in every group of `group` elements, the sums of the elements up to each."""
     exact, squares = _scanned(checks.exact_type(numbers), group), _scanned(np.square(numbers, dtype=np.float64), group)
     return checks.sums(output, numbers, squares, exact, additions, "Checked: every element.")
 
@@ -182,6 +188,6 @@ def _scanned(numbers: Array, group: int) -> Array:
 
 
 def _grouped(numbers: Array, group: int) -> Array:
-    """Shape (groups, group), with zeros behind the last number."""
+    """Return the numbers in the shape (groups, group), with zeros behind the last one."""
     beyond = -len(numbers) % group
     return (np.pad(numbers, (0, beyond)) if beyond else numbers).reshape(-1, group)

@@ -1,7 +1,7 @@
-"""The topic "atomics": what threads can agree on: atomics, places in an order, shuffles, prefix sums, maxima.
+"""The topic "atomics": how threads combine values: atomics, places in an order, shuffles, prefix sums, maxima.
 
-Kernels have the signature NAME(const T *in, T *out, unsigned int n), with a counter after these where threads draw from
-one. Many answers may come in any order, so they are checked as what they must be in every order.
+Kernels have the signature NAME(const T *in, T *out, unsigned int n), with a counter after these if threads draw from
+one. Many answers may come in any order, so each check states what every order has in common.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ from engine.records import Array, Buffer, Check, Choice, Launch, Plan, Scalar, S
 
 
 def _scan_plan(kernel: Kernel, choice: Settled, made: Plan) -> Plan:
-    """One launch for warps and blocks, as `made` has it. For the grid: scan blocks, then their sums, and add these."""
+    """Return one launch for warps and blocks, as `made` plans it. For the grid: scan blocks, then their sums, and add
+    these."""
     n, block_size = choice.n, choice.block_size
     steps = 5 if kernel.name == "warp_prefix_sum" else 11
     if kernel.name != "grid_prefix_sum":
@@ -62,15 +63,16 @@ def _scan_plan(kernel: Kernel, choice: Settled, made: Plan) -> Plan:
     )
 
 
-LOOK_BACK_BYTES = 128  # that a thread takes of a kernel whose blocks look back
+LOOK_BACK_BYTES = 128  # elements of a thread, in a kernel whose blocks look back
 LOADED_BYTES = 16  # with one load of a thread
 FEWEST_PIECES = 16  # of add_without_atomics, if it has so many addresses
-BLOCKS_IN_FLIGHT = 4  # of max_vectorized on each multiprocessor: measured, more only hand over more numbers
+BLOCKS_IN_FLIGHT = 4  # of max_vectorized on each multiprocessor; more blocks only hand over more numbers (measured)
 
 
 def _look_back_plan(kernel: Kernel, choice: Settled, kept: int, gpu: GpuModel) -> Plan:
-    """One launch; its ticket and the states of its tiles are zero before: 8 bytes for a count, or for every four of a
-    sum. A tile has a block; or blocks that stay draw it, of which one warp does not load. `kept`: by a filter."""
+    """Return one launch; its ticket and the states of its tiles start as zeros: 8 bytes for a count, or for every four
+    bytes of a sum. Each tile has a block; or resident blocks draw tiles, and one of their warps does not load. `kept`:
+    by a filter."""
     n, block_size = choice.n, choice.block_size
     scans, stays = kernel.name.startswith("prefix_sum"), kernel.name.endswith("_specialized")
     size = dtype_of(choice.dtype).itemsize
@@ -92,13 +94,15 @@ def _look_back_plan(kernel: Kernel, choice: Settled, kept: int, gpu: GpuModel) -
         result_count=max(1, count),
         moved=n + count,
         flops=n,
-        # In a thread, a warp, its rounds and a block; then from tile to tile, if each waits for the one below.
+        # The additions in a thread, a warp, its rounds and a block; then from tile to tile, if each waits for the one
+        # below.
         additions=3 + 5 + LOOK_BACK_BYTES // 16 + 5 + 2 * tiles,
     )
 
 
 def _maximum_plan(kernel: Kernel, choice: Settled, gpu: GpuModel) -> Plan:
-    """A grid-stride launch; then one block for the numbers of the blocks, or an atomic per block, or a hand-over."""
+    """Return a grid-stride launch; then one block for the numbers of the blocks, or an atomic per block, or a
+    hand-over."""
     check_grid(choice)
     n, block_size = choice.n, choice.block_size
     elements_each = max(1, kernel.bytes_per_thread // dtype_of(choice.dtype).itemsize)
@@ -129,8 +133,8 @@ def _maximum_plan(kernel: Kernel, choice: Settled, gpu: GpuModel) -> Plan:
 
 
 def _aggregated_plan(kernel: Kernel, choice: Settled, gpu: GpuModel) -> Plan:
-    """A launch whose threads add up what belongs to one address: a round of the grid is a multiple of the addresses,
-    unless one round is all there is."""
+    """Return a launch whose threads add up the numbers of one address: a round of the grid covers a multiple of the
+    addresses, unless one round covers everything."""
     n, block_size, addresses = choice.n, choice.block_size, value_of_parameter(kernel, choice)
     tile = block_size * LOADED_BYTES // dtype_of(choice.dtype).itemsize
     tiles, blocks_together = ceil(n / tile), max(1, addresses // tile)
@@ -148,8 +152,8 @@ def _aggregated_plan(kernel: Kernel, choice: Settled, gpu: GpuModel) -> Plan:
 
 
 def _apart_plan(kernel: Kernel, choice: Settled, gpu: GpuModel) -> Plan:
-    """One launch whose blocks have pieces of the addresses, as columns of a matrix, to themselves; where these do not
-    fill the GPU, blocks share them by strips of rows."""
+    """Return one launch whose blocks own pieces of the addresses, as columns of a matrix; if these do not fill the GPU,
+    blocks share them by strips of rows."""
     n, threads, addresses = choice.n, choice.block_size, value_of_parameter(kernel, choice)
     each = LOADED_BYTES // dtype_of(choice.dtype).itemsize
     vectors = max(addresses // each, PIECE_LANES[-1])
@@ -201,8 +205,8 @@ _INT = ("int32",)
 _POWERS = tuple(2**power for power in range(21))
 
 
-# The default is the same for all, so that their times compare; few enough threads per address for compare-and-swap.
-_EXCHANGES = ("atomic_exch", "atomic_cas")  # who comes first is part of the answer
+# One default for all, so their times compare; few threads per address, for compare-and-swap.
+_EXCHANGES = ("atomic_exch", "atomic_cas")  # the order of the threads is part of the answer
 _ADDRESSES = Parameter("ADDRESSES", "Addresses", _POWERS, 4096)
 
 
@@ -285,7 +289,8 @@ _NAMED = {kernel.name: kernel for kernel in KERNELS}
 
 
 def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
-    """The launches that give the answer; the choice has passed engine.plan's checks. NotRunnable: too many tries."""
+    """Return the launches that give the answer; the choice has passed engine.plan's checks. NotRunnable: too many
+    tries."""
     if kernel.name.startswith("max_"):
         return _maximum_plan(kernel, choice, gpu)
     if kernel.name.endswith(("_lookback", "_specialized")):
@@ -307,7 +312,7 @@ def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
 
 
 def _sums(kernel: Kernel, choice: Settled) -> Plan:
-    """ADDRESSES results, zero or all bits before; every thread adds to one of them."""
+    """Plan ADDRESSES results, which start as zeros or with all bits set; every thread adds to one of them."""
     n, addresses = choice.n, value_of_parameter(kernel, choice)
     if kernel.name == "atomic_add_cas":
         atomic_checks.check_tries(choice, addresses)
@@ -327,7 +332,7 @@ def _sums(kernel: Kernel, choice: Settled) -> Plan:
 
 
 def _places(kernel: Kernel, choice: Settled) -> Plan:
-    """n answers, then ADDRESSES places that are zero before."""
+    """Plan n answers, then ADDRESSES places that start as zeros."""
     n, count = choice.n, choice.n + value_of_parameter(kernel, choice)
     args = ("in", "out", elements(choice)) if kernel.name == "atomic_exch" else ("out", elements(choice))
     inputs = (Buffer("in", choice.dtype, n, "input"),) if "in" in args else ()
@@ -341,7 +346,7 @@ def _places(kernel: Kernel, choice: Settled) -> Plan:
 
 
 def _drawn(kernel: Kernel, choice: Settled) -> Plan:
-    """Threads draw from one counter where to write."""
+    """Plan threads that draw their places from one counter."""
     n = choice.n
     count = atomic_checks.produced(kernel.name, choice.dtype, SEED, n)
     args = ("out", elements(choice), "counter") if kernel.name == "order_place" else (
@@ -376,7 +381,7 @@ def input_recipe(choice: Choice) -> dict[str, tuple[Array, int]]:
 
 
 def _numbers(choice: Choice) -> Array:
-    """Return the period of the data; of a maximum all numbers are negative, so a start from 0 is a wrong answer."""
+    """Return the period of the data; for a maximum all numbers are negative, so a start from 0 is a wrong answer."""
     if _NAMED[choice.kernel].operation == "maximum":
         return data.for_search(data.negative(choice.dtype, SEED), choice.n, choice.schedule, 1)
     return data.period(choice.dtype, SEED)

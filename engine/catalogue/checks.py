@@ -15,8 +15,8 @@ BEFORE = 4  # of them stand before the first wrong one
 
 
 def equal(found: Array, expected: Array, note: str, columns: int = 0) -> Check:
-    """Check that every element is equal, bit for bit of its value; `columns`: of a matrix."""
-    if np.array_equal(found, expected):  # as nearly always: the first tell as much as all, which may be very many
+    """Check that every element is equal; `columns`: of a matrix."""
+    if np.array_equal(found, expected):  # the usual case: the first ones say as much as all, which may be very many
         found, expected = found[:FIRST], expected[:FIRST]
     return within(found, expected, np.zeros(1), note, columns)
 
@@ -24,14 +24,14 @@ def equal(found: Array, expected: Array, note: str, columns: int = 0) -> Check:
 def within(found: Array, expected: Array, bound: Array, note: str, columns: int = 0) -> Check:
     """Check that every element is within its bound (broadcastable); `columns`: of a matrix.
 
-    Shown is the first wrong element; of a right array the one with the largest error, measured by its bound.
+    The check shows the first wrong element; for a right array, the one with the largest error relative to its bound.
     """
     whole = np.issubdtype(found.dtype, np.integer)
     kind = np.int64 if whole else np.float64
     got, wanted = found.astype(kind), expected.astype(kind)
     error = np.abs(got - wanted).astype(np.float64)
     bounds = np.broadcast_to(bound, error.shape)
-    with np.errstate(over="ignore"):  # where nothing may miss, any miss is infinitely too large
+    with np.errstate(over="ignore"):  # with a bound of 0 any error is infinitely too large
         misses = np.where(np.isfinite(error), error / np.maximum(bounds, np.finfo(np.float64).tiny), np.inf)
     off = np.flatnonzero(misses > 1)
     at = int(off[0]) if off.size else int(np.argmax(misses))
@@ -65,8 +65,8 @@ def around(shown: Check, wanted: Array, off: Array, columns: int = 0) -> Check:
 
 
 def sums(found: Array, numbers: Array, squares: Array, exact: Array, additions: int, note: str) -> Check:
-    """Sums against `exact` ones (int64, or float64 without rounding): ints equal after wrapping, floats within ten
-    standard deviations of a chain of `additions` roundings over numbers whose squares add up to `squares`."""
+    """Check sums against `exact` ones (int64, or float64 without rounding): ints equal after wrapping, floats within
+    ten standard deviations of a chain of `additions` roundings, for numbers whose squares add up to `squares`."""
     if np.issubdtype(numbers.dtype, np.integer):
         return equal(found, wrapped(exact), f"{note} 32-bit sums wrap on overflow, here as on the GPU.")
     return rounded(found, exact, squares, additions, data.unit_roundoff(numbers.dtype.name), note)
@@ -75,7 +75,7 @@ def sums(found: Array, numbers: Array, squares: Array, exact: Array, additions: 
 def rounded(
     found: Array, exact: Array, squares: Array, additions: int, unit: float, note: str, columns: int = 0
 ) -> Check:
-    """Floats within ten standard deviations of a chain of `additions` roundings of `unit` each, over numbers whose
+    """Check floats within ten standard deviations of a chain of `additions` roundings of `unit` each, for numbers whose
     squares add up to `squares`."""
     bound = 10 * unit * np.sqrt(additions) * (np.sqrt(squares) + np.abs(exact))
     note = f"{note} Bound: 10 standard deviations of {additions:,} roundings in a row."
@@ -83,17 +83,18 @@ def rounded(
 
 
 def same_numbers(found: Array, expected: Array, note: str) -> Check:
-    """Check for the same numbers, each as often, in any order; compared after sorting."""
+    """Check for the same numbers with the same counts, in any order; both are sorted first."""
     return in_any_order(equal(np.sort(found), np.sort(expected), note))
 
 
 def in_any_order(checked: Check) -> Check:
-    """Return the check of sorted elements: which of them comes first says nothing about the answer as it stands."""
+    """Return the check of sorted elements, without the place of an error, which sorting has changed."""
     return replace(checked, first=None, off=(), begin=0, at=None)
 
 
 def rule(broken: int, count: int, note: str) -> Check:
-    """`count` cases of which `broken` do not follow the rule; result and expected are the numbers that do."""
+    """Return the check of `count` cases of which `broken` break the rule; result and expected are the numbers of cases
+    that follow it."""
     return Check(broken == 0, count - broken, count, broken, 0, note)
 
 

@@ -1,8 +1,8 @@
-"""The numbers that kernels are fed: random, never zero, the same on every machine, with an exact sum at any n.
+"""The input numbers of kernels: random, never zero, the same on every machine, with an exact sum at any n.
 
 The data are one period of 1,048,573 numbers (a prime, so no power-of-two stride meets the same number twice in a row)
-repeated to n. A GPU can therefore be fed without moving n numbers from the host, and the reference sum of 2^30 numbers
-costs what the sum of one period costs. Every float is a whole multiple of 2^-31: its sum is exact in integers.
+repeated to n. A GPU thus gets its data without a copy of n numbers from the host, and the reference sum of 2^30 numbers
+costs as much as that of one period. Every float is a whole multiple of 2^-31: its sum is exact in integers.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def period(dtype: str, seed: int) -> Array:
 
 @lru_cache(maxsize=4)
 def negative(dtype: str, seed: int) -> Array:
-    """Return the period with every number negative."""
+    """Return the period with the sign of every number made negative."""
     numbers: Array = -np.abs(period(dtype, seed))
     numbers.flags.writeable = False
     return numbers
@@ -44,8 +44,8 @@ def for_search(numbers: Array, count: int, schedule: str | None, sign: int) -> A
     """Return a period for a search of the largest (`sign` 1) or the smallest (-1) of `count` numbers.
 
     If few numbers are searched in another order than lockstep, that number stands at a place of the seed
-    ("independent") or last ("waves"), so a kernel is wrong that leaves out its place. Under "independent" all numbers
-    are as large as the type allows, so a start from -1000 is wrong. Recordings have no schedule.
+    ("independent") or last ("waves"): a kernel that leaves out its place gives a wrong answer. Under "independent" all
+    numbers are as large as the type allows: a start from -1000 gives a wrong answer. Recordings have no schedule.
     """
     if count > MOST_TURNED or schedule in (None, "lockstep"):
         return numbers
@@ -68,14 +68,15 @@ def repeated(numbers: Array, count: int) -> Array:
 
 
 def exact_sum(dtype: str, seed: int, count: int, start: int = 0) -> int | float:
-    """The sum of `count` numbers from `start` on: exact (float), or wrapped to 32 bits as the hardware does (int32)."""
+    """Return the sum of `count` numbers from `start` on: exact (float), or wrapped to 32 bits as on the hardware
+    (int32)."""
     units = _units(dtype, seed, start + count) - _units(dtype, seed, start)
     return (units + 2**31) % 2**32 - 2**31 if dtype == "int32" else units * ULP_UNIT
 
 
 @lru_cache(maxsize=256)
 def _units(dtype: str, seed: int, count: int) -> int:
-    """Return the sum of the first `count` numbers; of floats in units of 2^-31."""
+    """Return the sum of the first `count` numbers; floats in units of 2^-31."""
     whole, rest = divmod(count, PERIOD)
     numbers = period(dtype, seed)
     units = (numbers if dtype == "int32" else np.rint(numbers.astype(np.float64) / ULP_UNIT)).astype(np.int64)
@@ -91,5 +92,5 @@ def sum_of_squares(dtype: str, seed: int, count: int) -> float:
 
 
 def unit_roundoff(dtype: str) -> float:
-    """Half the distance from 1 to the next number: 2^-24 in float32, 2^-53 in float64."""
+    """Return half the distance from 1 to the next number: 2^-24 in float32, 2^-53 in float64."""
     return float(np.finfo(dtype_of(dtype)).eps) / 2

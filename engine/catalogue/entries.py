@@ -24,7 +24,7 @@ SMALL_BLOCKS = (1, 2, 4, 8, 16)  # threads: less than a warp
 
 @dataclass(frozen=True)
 class BlockNeed:
-    """What a kernel needs of its block size: at least `least` threads, a multiple of `multiple_of`, a power of two.
+    """A kernel's condition on its block size: at least `least` threads, a multiple of `multiple_of`, a power of two.
 
     `why`: the reason in the kernel's own code, as the first part of a sentence that ends with these words.
     """
@@ -35,13 +35,13 @@ class BlockNeed:
     power_of_two: bool = False
 
     def met(self, block_size: int) -> bool:
-        """Return whether a block of so many threads will do."""
+        """Return whether a block of so many threads meets the condition."""
         powers = not self.power_of_two or block_size & (block_size - 1) == 0
         return self.least <= block_size <= MAX_BLOCK and block_size % self.multiple_of == 0 and powers
 
     @property
     def reason(self) -> str:
-        """Why another block size will not do, as a sentence without its capital letter."""
+        """Return why the kernel refuses another block size, as a sentence without its capital letter."""
         least = f" from {self.least} on" if self.least > 1 else ""
         wanted = f"a power of two{least}" if self.power_of_two else f"a multiple of {self.multiple_of}"
         return f"{self.why}, so the block size must be {wanted}."
@@ -51,8 +51,7 @@ class BlockNeed:
 class Parameter:
     """A kernel's own parameter, compiled in as the macro `name`: a stride, an offset, a number of ways.
 
-    `words`: what the values are called, beside `values`, if numbers say too little; such a parameter chooses the data
-    and is no macro.
+    `words`: names of the values, if numbers say too little; such a parameter chooses the data and is no macro.
     """
 
     name: str
@@ -64,11 +63,11 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Tile:
-    """What a thread of a matrix kernel computes: `rows` x `columns` elements of P.
+    """The part of P that a thread of a matrix kernel computes: `rows` x `columns` elements.
 
     `shared`: the block reads an element of M or N once for all its threads, through shared memory. `cut`: blocks share
-    the sums of a piece of P, which starts as zeros; as many blocks as there are multiprocessors. `fits`: the columns
-    that there are to choose from, where those are compiled whose rounds of blocks are shortest; else none.
+    the sums of a piece of P, which starts as zeros; the grid has a block per multiprocessor. `fits`: the columns to
+    choose from, if the plan compiles those with the shortest rounds of blocks; else none.
     """
 
     rows: int = 1
@@ -80,28 +79,26 @@ class Tile:
 
 @dataclass(frozen=True)
 class Kernel:
-    """One `.cu` file and how it may be run. What it teaches stands in the file's header comment, not here.
+    """One `.cu` file and its possible runs. Its lesson stands in the file's header comment, not here.
 
-    `block_sizes`: those that are swept and recorded. `needs`: what it needs of any other one; None: only those run.
-    `combines`: how its blocks can be combined, default first. `coverage`: elements that one thread takes while loading
-    (1, 2, ...), or None for a grid-stride loop whose grid can be chosen.
-    `bytes_per_thread`: what a thread of a vectorized kernel keeps in flight; the grid grows until each has that much.
-    `on_chip`: its bytes come from memories of the multiprocessors, of which the GPU's peak says nothing. `off_type`:
-    other units compute than those of its element type, whose peak says nothing of it either.
-    `parameter`: the kernel's own parameter, where it has one. `tile`: what a thread of a matrix kernel computes.
-    `expect`: "ok", or the lesson: "wrong" (it races: any run may be wrong), "hazard" (right, but only by luck),
-    "deadlock" (never ends while warps run in lockstep; right where lanes are scheduled independently, since Volta),
-    "rounds" (right up to some n, beyond which rounding makes it wrong).
-    `refuses`: element type, or block size as text -> why it cannot run with it.
-    `capability`: the compute capability that its instructions need, as in Source. `emulated`: whether the emulator
-    runs it in reasonable time.
-    `work`: what it computes, where the kernels of its topic do not all compute the same. `processor`: what runs it.
-    `operation`: what libraries call that, one of engine.catalogue.libraries.PEERS, where it is not its topic's.
-    `law`: the name of the law of engine.lectures.laws that its parameter follows. `packed`: its threads reserve places,
-    so its answer lies packed, in the order in which they came. `tree`: of a sum, "none": all threads add to one number;
-    "barriers": its blocks wait once after loading and once after each step of their tree; else another kind.
-    `varies`: what may differ from run to run though all are right, beside floats that atomics add up: "floats", sums of
-    them whose order is that of who comes first; "order", in which place each answer stands.
+    `block_sizes`: the swept and recorded ones. `needs`: the condition on any other one; None: no other runs.
+    `combines`: the ways to combine its blocks, default first. `coverage`: elements that one thread loads (1, 2, ...),
+    or None for a grid-stride loop whose grid can be chosen. `bytes_per_thread`: the bytes that a thread of a vectorized
+    kernel keeps in flight; the grid grows only as far as each thread has so many. `on_chip`: its bytes come from
+    memories of the multiprocessors, so the GPU's peak bandwidth does not apply. `off_type`: it computes on other units
+    than those of its element type, so their peak does not apply. `parameter`: the kernel's own parameter, if it has
+    one. `tile`: of a matrix kernel. `expect`: "ok", or the lesson: "wrong" (it races: any run may be wrong), "hazard"
+    (right, but only by luck), "deadlock" (never ends in lockstep; right with independent lanes, since Volta), "rounds"
+    (right up to some n, beyond which rounding makes it wrong). `refuses`: element type, or block size as text -> why it
+    cannot run with it. `capability`: the compute capability that its instructions need, as in Source. `emulated`:
+    whether the emulator runs it in reasonable time. `work`: its computation, if the kernels of its topic compute
+    different things. `processor`: the one that runs it. `operation`: the libraries' name for it, one of
+    engine.catalogue.libraries.PEERS, if it is not its topic's. `law`: the name of the law of engine.lectures.laws that
+    its parameter follows. `packed`: its threads reserve places, so its answer is packed, in the order of their arrival.
+    `tree`: for a sum, "none": all threads add to one number; "barriers": its blocks wait once after loading and once
+    after each step of their tree; "": another kind. `varies`: a difference between runs that are all right, beside
+    float sums by atomics: "floats", float sums in the order of the threads' arrival; "order", the places of the
+    answers.
     """
 
     name: str
@@ -132,11 +129,11 @@ class Kernel:
 
     @property
     def has_peak(self) -> bool:
-        """Return whether the peak that a device states, for memory or for the element type, is one of this kernel."""
+        """Return whether the device's peak, for memory or for the element type, applies to this kernel."""
         return not self.on_chip and not self.off_type
 
     def comparable(self, other: Kernel) -> bool:
-        """Return whether one time over the other is a speedup: the same work, on the same kind of processor."""
+        """Return whether one time over the other is a speedup: both do the same work on the same kind of processor."""
         mine, theirs = (self.topic, self.work, self.processor), (other.topic, other.work, other.processor)
         return mine == theirs
 
@@ -145,7 +142,7 @@ class Kernel:
         return self.parameter.default if asked is None and self.parameter else asked
 
     def runs_on(self, device: str) -> bool:
-        """Return whether a device can run it at all; the emulator has not every instruction."""
+        """Return whether a device can run it at all; the emulator lacks some instructions."""
         return self.emulated or device != "emulator"
 
     def runs_with(self, block_size: int) -> bool:
@@ -154,7 +151,7 @@ class Kernel:
 
     @property
     def offered_block_sizes(self) -> tuple[int, ...]:
-        """Return the block sizes of menus: the recorded ones, and blocks of less than a warp where they will do."""
+        """Return the block sizes of menus: the recorded ones, and those below a warp that the kernel accepts."""
         small = tuple(size for size in SMALL_BLOCKS if self.needs is not None and self.needs.met(size))
         return tuple(sorted({*small, *self.block_sizes}))
 
@@ -165,7 +162,7 @@ class Kernel:
 
     @property
     def file_name(self) -> str:
-        """What messages call the file: "cuda/reduction/reduce_interleaved.cu"."""
+        """The file's name in messages: "cuda/reduction/reduce_interleaved.cu"."""
         return f"cuda/{self.topic}/{self.name}.cu"
 
     @cached_property
@@ -214,16 +211,16 @@ class Published:
 
 @dataclass(frozen=True)
 class Rung:
-    """A kernel's place in a ladder. `label`: the lecture's own name ("#1"). `lead`: from the rung before to this.
+    """A kernel's place in a ladder. `label`: the lecture's own name ("#1"). `lead`: the step from the rung before to
+    this one.
 
-    `combine`: how the lecture combines the blocks, where the kernel allows several. `published`: the lecture's figures.
-    `shows`: the counter that it changes against the rung before, one of engine.records.counters.COUNTERS, which falls;
-    "+counter": it rises, "=counter": it stays; of a first rung, the counter that it is about. Empty: nothing counted.
-    `promise`: its time against the rung before at the ladder's own N: "faster", "slower", or the "same"; "more": a
-    higher rate, as it does more. Empty: the rung is about something else.
-    `stand_in`: another kernel of the ladder, which is timed beside them, where the slide's own code is wrong today.
-    `picture`, `counter`: what the plot shows on arriving here, where that is another one than the ladder's.
-    `fixes`: what was wrong with the rung before, if the kernel's header was written for another predecessor.
+    `combine`: how the lecture combines the blocks, if the kernel allows several ways. `published`: the lecture's
+    figures. `shows`: the counter that falls from the rung before, one of engine.records.counters.COUNTERS; "+counter":
+    it rises, "=counter": it stays; for a first rung, the counter that it is about. Empty: none. `promise`: its time
+    against the rung before at the ladder's own N: "faster", "slower", or the "same"; "more": a higher rate, as it does
+    more. Empty: the rung is about something else. `stand_in`: another kernel of the ladder, timed in its place if the
+    slide's own code is wrong today. `picture`, `counter`: the plot and the counter to open here, if they are not the
+    ladder's. `fixes`: the fault of the rung before, if the kernel's header was written for another predecessor.
     """
 
     kernel: str
@@ -249,11 +246,11 @@ class Rung:
 class Ladder:
     """An ordered list of rungs with the lecture it comes from. `baseline`: the rung that speedups count from.
 
-    `n`: the lecture's own; `emulator_n`: the largest that the emulator counts in a lecture's patience, None where that
-    is its topic's. `picture`: what the plot opens on, the name of one of the pages' plots; `counter`: the one of
-    engine.records.counters.IN_PLOTS that its lesson is about.
-    The catalogue adds the name of the `topic` whose module lists the ladder, and, where it has none, `today`: why the
-    numbers of today have another shape than the lecture's; its figures are filled in by engine.lectures.templates.
+    `n`: the lecture's own; `emulator_n`: the largest that the emulator counts quickly enough for a lecture; None: its
+    topic's. `picture`: the name of the plot to open; `counter`: the one of engine.records.counters.IN_PLOTS that its
+    lesson is about. The catalogue adds the name of the `topic` whose module lists the ladder. `today`: why today's
+    numbers have another shape than the lecture's; engine.lectures.templates fills in the figures, and the catalogue
+    adds it to ladders without one.
     """
 
     name: str
@@ -274,16 +271,15 @@ class Ladder:
 
 @dataclass(frozen=True)
 class Topic:
-    """What the kernels of one subject have in common: how to plan, feed, check and rate them.
+    """The common properties of the kernels of one subject: how to plan, feed, check and rate them.
 
-    `size_label`, `block_label`: what n and the block size mean here. `sizes`: the n offered in menus and recorded.
-    `metric`: the column that the topic's kernels are rated by, "bandwidth_gb_s" or "gflop_s".
-    `min_n`: the smallest n that makes sense, and `min_n_reason` why.
-    `plan(kernel, choice, gpu)` -> Plan for that GPU, or raises NotRunnable. `input_recipe(choice)` ->
-    {buffer: (period, count)}: the data are that NumPy array repeated to `count` elements, so that a GPU can be fed
-    without moving n elements from the host. `check(plan, output)` -> Check. `remark(result)`: what else is to be said
-    of an answer, as part of a sentence. `operation`: what libraries call what its kernels do, "" where none does it.
-    `shows`: what a kernel shows in the ladder of all rungs, if its own ladders say something else, as in Rung.
+    `size_label`, `block_label`: the meanings of n and the block size here. `sizes`: the n offered in menus and
+    recorded. `metric`: the column that the topic's kernels are rated by, "bandwidth_gb_s" or "gflop_s". `min_n`: the
+    smallest n that makes sense, and `min_n_reason` why. `plan(kernel, choice, gpu)` -> Plan for that GPU, or raises
+    NotRunnable. `input_recipe(choice)` -> {buffer: (period, count)}: the data are that NumPy array repeated to `count`
+    elements, which a GPU can do itself. `check(plan, output)` -> Check. `remark(result)`: a remark on an answer, as
+    part of a sentence. `operation`: the libraries' name for the kernels' work, "" if none does it. `shows`: as in Rung,
+    for kernels in the ladder of all rungs whose own ladders say something else.
     """
 
     name: str
@@ -310,13 +306,13 @@ class Topic:
 
     @property
     def block_noun(self) -> str:
-        """What a block size is called in a sentence: "tile width" of "Tile width (threads per side)"."""
+        """The word for a block size in a sentence: "tile width" of "Tile width (threads per side)"."""
         return self.block_label.partition(" (")[0].lower()
 
 
 def same_bits(kernel: Kernel, dtype: str, combine: str | None = None) -> bool | None:
-    """Return whether every run of a kernel gives the same bits with this element type and way to combine blocks (None:
-    its own); None for a kernel that is wrong, or right by luck."""
+    """Return whether every run of a kernel gives the same bits with this element type and this way to combine blocks
+    (None: its own); None for a kernel that is wrong, or right by luck."""
     if kernel.expect in ("wrong", "hazard", "deadlock"):
         return None
     rounded = not dtype.startswith("int")

@@ -1,4 +1,5 @@
-"""The topic "floats": what a float sum keeps. Serial, by atomics, down a tree, compensated, in doubles.
+"""The topic "floats": how much of a float sum is lost to rounding. Serial, by atomics, down a tree, compensated, in
+doubles.
 
 Every kernel has the signature NAME(const T *in, T *out, unsigned int n); the one that adds in doubles has a double out.
 The serial ones run on the CPU; their files are C++ and CUDA at once. The parameter ONES chooses numbers, not code.
@@ -61,7 +62,7 @@ _WHOLE = {"int32": "a sum of whole numbers is never rounded; choose float32."}
 
 
 def _kernel(name: str, title: str, combine: str, expect: str = "ok", coverage: int | None = 1) -> Kernel:
-    """Return a kernel of the topic; one that combines nothing is a loop of the CPU."""
+    """Return a kernel of the topic; one without a way to combine blocks is a loop on the CPU."""
     return Kernel(name, "floats", title, dtypes=("float32", "float64"), block_sizes=BLOCK_SIZES, combines=(combine,),
                   coverage=coverage, expect=expect, parameter=ONES, refuses=_WHOLE,
                   processor="cpu" if combine == "none" else "gpu")  # fmt: skip
@@ -97,8 +98,8 @@ def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
 
 
 def _one_thread(kernel: Kernel, choice: Choice) -> Step:
-    """On the CPU. A text of the user's own never runs there, outside the GPU's fences: it gets one thread of the GPU
-    or of the emulator."""
+    """On the CPU. A user's own text never runs on the CPU, which does not isolate it: it gets one thread of the GPU or
+    of the emulator."""
     source, args = given_source(kernel, choice), ("in", "out", Scalar("uint32", choice.n))
     if source.text == kernel.text:
         return HostRun(kernel.name, source, args, _serial if kernel.name == "floats_serial" else _kahan)
@@ -145,8 +146,8 @@ def sum_of_sizes(dtype: str, count: int) -> float:
 
 
 def worst(kernel: str, choice: Choice) -> float:
-    """The largest error that rounding can make, for any numbers of these sizes: c u times the sum of |x|, where c
-    roundings follow each other (Higham 1993; Rump 2012 showed that it needs no further term for a serial sum)."""
+    """Return the largest error that rounding can make, for any numbers of these sizes: c u times the sum of |x| for c
+    roundings in a row (Higham 1993; Rump 2012 showed that a serial sum needs no further term)."""
     unit, c = data.unit_roundoff(choice.dtype), float(choice.n - 1)
     if kernel == "floats_tree":
         c = ceil(log2(max(choice.n, 2)))
@@ -159,7 +160,7 @@ def worst(kernel: str, choice: Choice) -> float:
 
 
 def check(plan: Plan, output: Array) -> Check:
-    """The sum against the exact one, within ten standard deviations of its roundings, as a reduction is checked; the
+    """Check the sum against the exact one, within ten standard deviations of its roundings, as for a reduction; the
     note has the largest error that the rounding of these n numbers could make."""
     choice, kernel = plan.choice, plan.choice.kernel
     expected, squares = float(choice.n), float(choice.n)

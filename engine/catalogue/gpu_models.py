@@ -1,4 +1,4 @@
-"""GPUs of the lectures and of today: their limits, and how many blocks of a kernel a multiprocessor holds."""
+"""GPUs of the lectures and of today: their limits, and the number of resident blocks of a kernel."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ WARP = 32
 
 @dataclass(frozen=True)
 class GpuModel:
-    """What one SM of a GPU has room for, its memory's bandwidth, and how many SMs it has.
+    """The limits of one SM of a GPU, its memory's bandwidth, and its number of SMs.
 
-    `architecture`: what its kernels are compiled for. `l1_bytes`: L1 cache and shared memory together. `reserved`:
-    whether the system keeps 1 KB of each block's shared memory for itself. `bandwidth_gb_s`, `multiprocessors`: 0
-    where they are not known.
+    `architecture`: the compiler's target. `l1_bytes`: L1 cache and shared memory together. `reserved`: whether the
+    system keeps 1 KB of each block's shared memory for itself. `bandwidth_gb_s`, `multiprocessors`: 0 if unknown.
     """
 
     name: str
@@ -41,7 +40,7 @@ class GpuModel:
         return self.shared_bytes - (1024 if self.reserved else 0)
 
     def filling_blocks(self, block_size: int) -> int:
-        """Return the blocks of so many threads that fill the GPU once; more than fit only wait."""
+        """Return the number of blocks of so many threads that fill the GPU once."""
         return self.multiprocessors * min(self.blocks, self.threads // block_size)
 
 
@@ -58,18 +57,18 @@ GPU_MODELS: dict[str, GpuModel] = {
     "rtx3090": GpuModel("NVIDIA RTX 3090", "sm_86", 1536, 16, 65536, 100 << 10, 128 << 10, 936, 82),
     "t4": GpuModel("NVIDIA T4", "sm_75", 1024, 16, 65536, 64 << 10, 96 << 10, 320, 40, reserved=False),
 }  # fmt: skip
-# Of older lectures and homework, for launch limits alone: today's compiler makes nothing for it.
+# GPUs of older lectures and homework, for launch limits alone: today's compiler has no code for them.
 OLDER_MODELS: dict[str, GpuModel] = {
     "v100": GpuModel("NVIDIA Tesla V100", "sm_70", 2048, 32, 65536, 96 << 10, 128 << 10, 900, 80, reserved=False),
 }
 LECTURE_GPU, H200 = GPU_MODELS["lecture"], GPU_MODELS["h200"]
 
-# The H200 of the recorded runs, and the emulated GPU: what a plan is made for where no other GPU runs it.
+# The H200 of the recorded runs, and the emulated GPU: a plan is made for it unless another GPU runs the plan.
 GPU = H200
 MULTIPROCESSORS = GPU.multiprocessors
 
 # By compute capability, from the same tables: threads and blocks of an SM, and the KB of its shared memory and of L1
-# and shared memory together. What is not listed is as its nearest older relative.
+# and shared memory together. An unlisted capability has the limits of its nearest older relative.
 _LIMITS = {
     "75": (1024, 16, 64, 96), "80": (2048, 32, 164, 192), "86": (1536, 16, 100, 128), "87": (1536, 16, 164, 192),
     "89": (1536, 24, 100, 128), "90": (2048, 32, 228, 256), "100": (2048, 32, 228, 256), "120": (1536, 24, 100, 128),
@@ -87,7 +86,7 @@ def _limits(capability: str) -> tuple[int, int, int, int]:
 
 
 def model_of(name: str, capability: str, multiprocessors: int) -> GpuModel:
-    """Return a GPU that is there, by what its driver says of it."""
+    """Return a present GPU, as its driver describes it."""
     listed = next((model for model in GPU_MODELS.values() if model.name == name), None)
     if listed is not None:
         return replace(listed, multiprocessors=multiprocessors)
@@ -97,21 +96,22 @@ def model_of(name: str, capability: str, multiprocessors: int) -> GpuModel:
 
 
 def model_named(name: str) -> GpuModel | None:
-    """Return the GPU that a person means by "v100", "Tesla V100" or "NVIDIA H200"; None where none is known by it."""
+    """Return the GPU that a user calls "v100", "Tesla V100" or "NVIDIA H200"; None for an unknown name."""
     asked = name.lower().split()
     models = {**GPU_MODELS, **OLDER_MODELS}
     found = [gpu for key, gpu in models.items() if asked == [key] or set(asked) <= set(gpu.name.lower().split())]
     return found[0] if found and asked else None
 
 
-_REGISTER_UNIT = 256  # registers are given to a warp in pieces of this size ...
-_WARP_UNIT = 4  # ... and to warps in groups of this size, one for each scheduler of an SM
+_REGISTER_UNIT = 256  # registers are allocated to a warp in units of this size ...
+_WARP_UNIT = 4  # ... for groups of so many warps, one per scheduler of an SM
 _SHARED_UNIT = 128  # bytes
 
 
 @dataclass(frozen=True)
 class Occupancy:
-    """How many blocks one SM holds: `limits` says how many each resource allows, `limited_by` which allow fewest."""
+    """How many blocks one SM holds. `limits`: the number that each resource allows; `limited_by`: the resources that
+    allow fewest."""
 
     blocks: int
     warps: int
@@ -123,7 +123,7 @@ class Occupancy:
 def occupancy(gpu: GpuModel, threads: int, registers: int, shared: int) -> Occupancy:
     """Return the blocks of `threads` threads that one SM holds. `registers` a thread, `shared` bytes a block; 0: none.
 
-    NotRunnable where not even one block fits.
+    NotRunnable: not even one block fits.
     """
     warps = ceil(threads / WARP)
     limits = {"threads": gpu.threads // WARP // warps, "blocks": gpu.blocks}

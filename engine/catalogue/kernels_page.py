@@ -1,4 +1,4 @@
-"""The page that grows from the catalogue: docs/kernels.md."""
+"""The page that is generated from the catalogue: docs/kernels.md."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def kernel_table() -> str:
 
 
 def _macro(kernel: Kernel) -> str:
-    """Return the cell of a kernel's own parameter: its label, the values from the least to the most, and its own."""
+    """Return the cell of a kernel's own parameter: its label, the range of its values, and the default."""
     own = kernel.parameter
     if own is None:
         return " |"

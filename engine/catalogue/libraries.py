@@ -1,4 +1,4 @@
-"""What a user would pick instead of writing a kernel: by operation, the libraries that do it, the plainest first."""
+"""The libraries that a user would call instead of writing a kernel: by operation, the plainest first."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from engine.catalogue import KERNELS, topic_of
 CUB, NVCC_CUB, TORCH, CUBLAS, CUPY = "CUB", "CUB by nvcc", "PyTorch", "cuBLAS", "CuPy"
 CUBLAS_BFLOAT16 = "cuBLAS bfloat16"
 
-# "CUB" is what CuPy has built of it; "CUB by nvcc" the device-wide calls that CuPy has not, or wraps in more.
+# "CUB": the calls that CuPy has built; "CUB by nvcc": device-wide calls that CuPy lacks, or wraps in more work.
 PEERS: dict[str, tuple[str, ...]] = {
     "sum": (CUB, NVCC_CUB, TORCH),
     "sum of a slice": (CUB, NVCC_CUB, TORCH),
@@ -34,7 +34,7 @@ SLICED = {"sum of a slice": "sum"}  # to a library a slice is an array like any 
 
 
 def operation_of(kernel: str) -> str:
-    """What libraries call the kernel's work; "" where none does it, as of a kernel that is not the catalogue's."""
+    """Return the libraries' name for the kernel's work; "" if none does it, as for a kernel outside the catalogue."""
     entry = KERNELS.get(kernel)
     if entry is None:
         return ""

@@ -1,7 +1,7 @@
 """The topic "matmul": P = M N for square float32 matrices, row by row. Its kernels, plans, inputs and check.
 
 Every kernel has the signature NAME(const float *M, const float *N, float *P, int width); the block is a square of
-TILE_WIDTH x TILE_WIDTH threads. What a thread of it computes, and so the grid, is the catalogue entry's `tile`.
+TILE_WIDTH x TILE_WIDTH threads. The catalogue entry's `tile` says what a thread computes, and thus the grid.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from engine.records import Array, Buffer, Check, Choice, Launch, Plan, Scalar, S
 
 PARTS = 3
 SPLITTING = 256  # threads of a block that splits; each takes two numbers
-# What is missing of a product of numbers, in relation to it, where so many products of their parts are added. A part
-# is at most 2^-9 of the one before.
+# The missing part of a product of numbers, relative to it, by the number of added products of their parts. A part is at
+# most 2^-9 of the one before.
 MISSING = {1: 2.0**-8, 3: 2.0**-16, 6: 2.0**-26, 9: 0.0}
 
 _ONLY_FLOAT32 = dict.fromkeys(("int32", "float64"), "What it splits is a float of 24 bits; choose float32.")
@@ -37,8 +37,8 @@ SPLIT = Kernel(
 
 
 def _plan_split(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
-    """Both matrices split, and a launch of a block for each multiprocessor. NotRunnable: a width that the pieces of P
-    do not divide."""
+    """Plan the launches that split both matrices, and one with a block for each multiprocessor. NotRunnable: a width
+    that the pieces of P do not divide."""
     n = choice.n
     rows, columns = WIDE
     check_width(n, f"this kernel's pieces of P are {rows} x {columns}")
@@ -77,7 +77,7 @@ def _plan_split(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
 
 
 def _missing(kernel: Kernel, choice: Choice) -> float:
-    """What the products that are left out add to each rounding of the sum, as a unit roundoff."""
+    """Return what the omitted products add to each rounding of the sum, as a unit roundoff."""
     return MISSING[value_of_parameter(kernel, choice)] / sqrt(choice.n)
 
 
@@ -231,9 +231,9 @@ _WARPS = dict.fromkeys(
     ("8", "32"),
     "Its eight slices are a warp each, and its piece is two tiles wide: that makes 16 x 16 threads; choose 16.",
 )
-SLICES = 4  # of the sums' length, on a multiprocessor
+SLICES = 4  # slices of the sums' length, on a multiprocessor
 BESIDE_COLUMNS = 0.5  # of a piece: the time of its copies of M, in columns of a thread
-DEPTH = 8  # of k: what the kernels that cut the sums take in a phase
+DEPTH = 8  # of k, in a phase of the kernels that cut the sums
 _COPIES = "80"  # the first compute capability with asynchronous copies
 
 KERNELS = (
@@ -252,7 +252,7 @@ KERNELS = (
     _kernel("matmul_free_registers", "Sums in registers that do not collide", Tile(8, 16), (8, 16), capability=_COPIES),
     _kernel("matmul_prefetch", "The next words are read while these are multiplied", Tile(8, 16), (8, 16),
             capability=_COPIES),
-    # A block of 16 x 16 threads computes 64 x 128: a quarter of its threads would be enough, and each slice is that.
+    # A block of 16 x 16 threads computes 64 x 128. A quarter of the threads suffices for that, so a slice is a quarter.
     Kernel("matmul_sliced_k", "matmul", "Four slices of a block share the sums' length", dtypes=("float32",),
            block_sizes=(16,), tile=Tile(4, 8), refuses=_ONLY_FLOAT | _SLICES, capability=_COPIES),
     Kernel("matmul_stream_k", "matmul", "All blocks share all products evenly", dtypes=("float32",),
@@ -267,8 +267,8 @@ KERNELS = (
 
 
 def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
-    """One launch of enough tiles to cover P, or of a block for each multiprocessor; the choice has passed engine.plan's
-    checks."""
+    """Plan one launch of enough tiles to cover P, or of a block for each multiprocessor; the choice has passed
+    engine.plan's checks."""
     if kernel is SPLIT:
         return _plan_split(kernel, choice, gpu)
     n, width = choice.n, choice.block_size
@@ -303,23 +303,23 @@ def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
 
 
 def _rounds(tile: Tile, n: int, tile_width: int, gpu: GpuModel) -> int:
-    """Return how many blocks that multiprocessor has to do, one after the other, that has most of them."""
+    """Return the largest number of blocks that one multiprocessor runs, one after the other."""
     blocks = ceil(n / (tile.rows * tile_width)) * ceil(n / (tile.columns * tile_width))
     return ceil(blocks / max(gpu.multiprocessors, 1))
 
 
 def tile_of(kernel: Kernel, n: int, tile_width: int, gpu: GpuModel = GPU) -> Tile:
-    """What a thread of a block of tile_width^2 computes, of a product of this width, on that GPU."""
+    """Return the tile of a thread in a block of tile_width^2 threads, for a product of this width on that GPU."""
     tile = kernel.tile or Tile()
     choice = [replace(tile, columns=columns) for columns in tile.fits]
     return min(choice, key=lambda one: _rounds(one, n, tile_width, gpu) * (one.columns + BESIDE_COLUMNS), default=tile)
 
 
 def _fitted(tile: Tile, n: int, tile_width: int, gpu: GpuModel) -> dict[str, int]:
-    """The macros of a kernel whose pieces are fitted, none of another: the columns of a thread of one of its slices,
-    the words of N that lie together in every row, and the slices. Where each multiprocessor has two blocks or four, it
-    does two at once, of half as many slices. No slice is without a phase: the zeros that it copies would be waited for
-    by nobody."""
+    """Return the macros of a kernel with fitted pieces, none for another kernel: the columns of a thread of a slice,
+    the neighbouring words of N in every row, and the slices. If each multiprocessor has two or four blocks, it runs two
+    at once with half as many slices. Every slice has a phase, because no thread would wait for the zeros that an empty
+    slice copies."""
     most = SLICES // 2 if _rounds(tile, n, tile_width, gpu) % 2 == 0 else SLICES
     slices = min(most, 1 << ceil(n / DEPTH).bit_length() - 1)
     return {"COLUMNS": 2 * tile.columns, "WORDS": gcd(n, 4), "SLICES": slices} if tile.fits else {}
@@ -332,7 +332,8 @@ def block_shape(kernel: Kernel, n: int, tile_width: int, gpu: GpuModel = GPU) ->
 
 
 def reads(kernel: Kernel, n: int, tile_width: int, gpu: GpuModel = GPU) -> int:
-    """The lecture's count of reads from global memory: 2n^3, or 2n^3/m with tiles of width m (ragged: rounded up).
+    """Return the lecture's count of reads from global memory: 2n^3, or 2n^3/m with tiles of width m (partial tiles
+    count in full).
 
     A block that computes r x c elements reads an element of N once for its r rows and one of M once for its c columns.
     """
@@ -353,7 +354,8 @@ def _reference(dtype: str, n: int) -> products.Reference:
 
 
 def check(plan: Plan, output: Array) -> Check:
-    """The product against float64, element by element; result and expected are the element that misses by most."""
+    """Check the product against float64, element by element; result and expected are those of the element with the
+    largest error."""
     choice = plan.choice
     roundoff = data.unit_roundoff(choice.dtype)
     if choice.kernel == SPLIT.name:

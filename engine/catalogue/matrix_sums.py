@@ -134,11 +134,11 @@ KERNELS = (
 BLOCK_PER_ROW = ("row_sums_block", "row_sums_shuffle", "row_sums_vectorized")
 STRIP_COLUMNS = 128  # of column_sums_strips: four a lane
 STRIP_ROWS = 8  # that a warp of it has under way
-STRIP_THREADS = 4 * 256  # of it on each multiprocessor: measured, more only mean more atomics
+STRIP_THREADS = 4 * 256  # of it on each multiprocessor; more blocks only mean more atomics (measured)
 
 
 def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
-    """Return one launch with a thread, or with a block, per sum; the choice has passed engine.plan's checks."""
+    """Return one launch with a thread or a block per sum; the choice has passed engine.plan's checks."""
     n = choice.n
     if kernel.name == "column_sums_strips":
         return _strips(kernel, choice, gpu)
@@ -157,7 +157,8 @@ def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
 
 
 def _strips(kernel: Kernel, choice: Settled, gpu: GpuModel) -> Plan:
-    """Return one launch of blocks that walk down strips of the columns and add what they find to out, zero before."""
+    """Return one launch of blocks that walk down strips of the columns and add their sums to out, which starts as
+    zeros."""
     n, warps = choice.n, choice.block_size // WARP
     across = ceil(n / STRIP_COLUMNS)
     filling = gpu.multiprocessors * STRIP_THREADS // choice.block_size // across

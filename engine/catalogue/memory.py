@@ -20,8 +20,8 @@ from engine.records import Array, Buffer, Check, Choice, Plan, Settled, dtype_of
 
 SEED = 121
 MAX_N = 2**24
-ROUNDS = 64  # steps of a loop over shared memory or of a branch: enough that they and not the copy are what is timed
-CHAIN = 1024  # numbers that a single thread follows, and rounds of a warp's work between two barriers
+ROUNDS = 64  # steps of a loop over shared memory or of a branch: enough to dominate the time of the copy
+CHAIN = 1024  # numbers in the chain of a single thread, and rounds of a warp's work between two barriers
 PASSES = 8  # over rows that lie on the chip
 
 _ONLY_INT = dict.fromkeys(
@@ -125,7 +125,7 @@ def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
 
 
 def _macros(kernel: Kernel) -> dict[str, int]:
-    """Return the macros of a kernel's loops; none for one without."""
+    """Return the macros of a kernel's loops; none for a kernel without loops."""
     if kernel.name.startswith(("copy", "banks_pairs", "divergence_three", "matrix")):
         return {}
     rounds = {"ROUNDS": CHAIN if kernel.name.startswith("barrier") else ROUNDS}
@@ -133,14 +133,14 @@ def _macros(kernel: Kernel) -> dict[str, int]:
 
 
 def _reads(kernel: Kernel) -> int:
-    """Return how many numbers a thread reads and adds; 0 for the kernels that write one for each that they read."""
+    """Return how many numbers a thread reads and adds; 0 for kernels that write one number for each that they read."""
     if kernel.name.startswith("matrix"):
         return SIDE
     return ROUNDS * (PASSES if kernel.on_chip else 1) if kernel.name.startswith("bandwidth") else 0
 
 
 def _chained(kernel: Kernel, choice: Settled) -> Plan:
-    """Plan one thread, or n of them, that follow a chain; `moved` and `flops` count its numbers."""
+    """Plan one thread, or n threads, that follow a chain; `moved` and `flops` count its numbers."""
     threads, rounds = _chains(kernel.name, choice.n)
     launch = launch_of(kernel, choice, ("in", "out", elements(choice)), threads, macros={"ROUNDS": rounds})
     results = choice.block_size if kernel.name == "latency_l1" else threads
@@ -155,12 +155,12 @@ def _chained(kernel: Kernel, choice: Settled) -> Plan:
 
 
 def _chains(kernel: str, n: int) -> tuple[int, int]:
-    """(threads, numbers in the chain of each)."""
+    """Return (threads, numbers in the chain of each)."""
     return (n, ROUNDS) if kernel == "latency_hidden" else (1, CHAIN)
 
 
 def _inputs(kernel: Kernel, choice: Choice) -> int:
-    """Return how many numbers the kernel may read: n of them, unless it reads further, or always the same."""
+    """Return how many numbers the kernel may read: n, unless it reads beyond n or always the same ones."""
     whole = ceil(choice.n / choice.block_size) * choice.block_size
     if kernel.name.startswith("matrix"):
         return whole * SIDE
@@ -179,12 +179,12 @@ def _inputs(kernel: Kernel, choice: Choice) -> int:
 
 
 def input_recipe(choice: Choice) -> dict[str, tuple[Array, int]]:
-    """{"in": (period, count)}: n numbers, or as many as the kernel reaches over."""
+    """Return {"in": (period, count)}: n numbers, or as many as the kernel may read."""
     return {"in": (data.period(choice.dtype, SEED), _inputs(_NAMED[choice.kernel], choice))}
 
 
 def check(plan: Plan, output: Array) -> Check:
-    """Check every element against NumPy: copies and integers equal, sums of floats within their rounding."""
+    """Check every element against NumPy: copies and integers must be equal, float sums within their rounding."""
     choice = plan.choice
     kernel, n = _NAMED[choice.kernel], choice.n
     value = value_of_parameter(kernel, choice)

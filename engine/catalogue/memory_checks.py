@@ -1,4 +1,4 @@
-"""What the answers of the topic "memory" must be, in NumPy."""
+"""The right answers of the topic "memory", in NumPy."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CHECKED_CHAINS = 2**20  # of the threads' chains in global memory: each costs Nu
 EVERY = "Checked: every element."
 COPY = "Checked: every element, exactly."
 
-_PLACES = np.uint32(2654435769)  # what a chain multiplies with; the upper half of the product is the next place
+_PLACES = np.uint32(2654435769)  # the factor of a chain; the upper half of the product is the next place
 
 
 def constants() -> Array:
@@ -24,14 +24,14 @@ def constants() -> Array:
 
 
 def head(numbers: Array) -> Array:
-    """Return the first TABLE numbers, zeros beyond them."""
+    """Return the first TABLE numbers, with zeros after the last one."""
     table = np.zeros(TABLE, numbers.dtype)
     table[: len(numbers[:TABLE])] = numbers[:TABLE]
     return table
 
 
 def chain_ends(table: Array, starts: Array, rounds: int) -> Array:
-    """Where the chains that begin at `starts` end, as int32.
+    """Return the ends of the chains that begin at `starts`, as int32.
 
     The next place is the upper half of (at + table[at] + round) * 2654435769 mod 2^32, times the size of the table.
     """
@@ -43,8 +43,8 @@ def chain_ends(table: Array, starts: Array, rounds: int) -> Array:
 
 
 def chains_of_all(dtype: str, seed: int, output: Array, rounds: int) -> Check:
-    """Where the chain of each thread ends in as many numbers of the data; of many threads CHECKED_CHAINS, from all
-    lanes."""
+    """Return the end of each thread's chain through so many numbers; for many threads, of CHECKED_CHAINS chains from
+    all lanes."""
     starts, ends = _ends_of_all(dtype, seed, len(output), rounds)
     which = "every chain ends" if len(starts) == len(output) else f"{len(starts):,} of {len(output):,} chains end"
     return checks.equal(output[starts], ends, f"Checked: where {which}.")
@@ -59,7 +59,7 @@ def _ends_of_all(dtype: str, seed: int, threads: int, rounds: int) -> tuple[Arra
 
 
 def register_end(number: int, size: int, rounds: int) -> int:
-    """Where the chain from 0 ends whose number is always the same."""
+    """Return the end of the chain from 0 whose number is always the same."""
     at = 0
     for step in range(rounds):
         at = ((at + number + step) * int(_PLACES) % 2**32 * size) >> 32
@@ -67,7 +67,7 @@ def register_end(number: int, size: int, rounds: int) -> int:
 
 
 def chained(output: Array, end: Array, brought: Array | None = None) -> Check:
-    """Where every chain ends; `brought`: the sums that the threads of the one block wrote before, as int64."""
+    """Check the end of every chain; `brought`: the sums that the threads of the one block wrote before, as int64."""
     if brought is None:
         return checks.equal(output, end, "Checked: where every chain ends.")
     expected = brought.astype(np.int32)
@@ -76,7 +76,8 @@ def chained(output: Array, end: Array, brought: Array | None = None) -> Check:
 
 
 def table_sums(numbers: Array, output: Array, table: Array, words: Array, additions: int) -> Check:
-    """Each element: the number itself plus table[words[lane]], one word a round; `words` has shape (32, rounds)."""
+    """Check each element: the number itself plus table[words[lane]], one word a round; `words` has shape (32,
+    rounds)."""
     read = checks.exact_type(table)[words]
     own = checks.exact_type(numbers)
     lanes = np.arange(len(numbers)) % 32  # blocks are whole warps, so this is the lane
@@ -87,8 +88,8 @@ def table_sums(numbers: Array, output: Array, table: Array, words: Array, additi
 
 @lru_cache(maxsize=4)
 def _sums_from(dtype: str, seed: int, count: int, stride: int) -> tuple[Array, Array]:
-    """For each place in the period of the data: the exact sum of `count` numbers from there on, `stride` apart, and
-    that of their squares."""
+    """Return for each place in the data's period the exact sum of `count` numbers from there on, `stride` apart, and
+    the sum of their squares."""
     numbers = checks.exact_type(data.period(dtype, seed))
     exact, squares = np.zeros_like(numbers), np.zeros(len(numbers))
     for step in range(count):
@@ -99,7 +100,8 @@ def _sums_from(dtype: str, seed: int, count: int, stride: int) -> tuple[Array, A
 
 
 def sums_of_warps(dtype: str, seed: int, output: Array, rows: int, by_row: bool) -> Check:
-    """Thread i's sum in its warp's matrix of `rows` x 32: of its column where the warp goes by row, else of its row."""
+    """Check thread i's sum in its warp's matrix of `rows` x 32: of its column if the warp goes by row, else of its
+    row."""
     threads = np.arange(len(output))
     if by_row:
         starts = threads // SIDE * (rows * SIDE) + threads % SIDE
@@ -113,7 +115,8 @@ def sums_of_warps(dtype: str, seed: int, output: Array, rows: int, by_row: bool)
 
 
 def shifted_sums(numbers: Array, output: Array, rounds: int, passes: int) -> Check:
-    """Each element: over all passes the sum of `rounds` rows of 32 numbers in its lane, a row further on each time."""
+    """Check each element: over all passes the sum of `rounds` rows of 32 numbers in its lane, each pass a row further
+    on."""
     rows = checks.exact_type(numbers).reshape(-1, SIDE)
     windows = [rows[start : start + rounds] for start in range(passes)]
     exact = sum(window.sum(axis=0) for window in windows)
@@ -123,10 +126,10 @@ def shifted_sums(numbers: Array, output: Array, rounds: int, passes: int) -> Che
 
 
 def looped(numbers: Array, factor: Array, term: Array, way: Array | int, rounds: int) -> Array:
-    """`rounds` steps of x -> factor[way] x + term[way], modulo 2^32, as int32."""
+    """Return x after `rounds` steps of x -> factor[way] x + term[way], modulo 2^32, as int32."""
     times, plus = factor.astype(np.uint32), term.astype(np.uint32)
     all_times, all_plus = np.ones_like(times), np.zeros_like(plus)
-    while rounds:  # a step after a step is a step: so many of them by squaring
+    while rounds:  # two steps are one step, so many steps follow by squaring
         if rounds % 2:
             all_times, all_plus = all_times * times, all_plus * times + plus
         times, plus = times * times, plus * times + plus

@@ -1,4 +1,4 @@
-"""What plans of topics share: a kernel's parameter, its source with macros, and a plan of one launch."""
+"""Parts of plans for all topics: a kernel's parameter, its source with macros, and a plan of one launch."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_THREADS = 2**28  # in a grid: an index plus one stride of the grid must fit 
 
 
 def check_grid(choice: Choice) -> None:
-    """NotRunnable where a chosen grid has more threads than the kernels can count."""
+    """Raise NotRunnable if a chosen grid has more threads than the kernels can count."""
     if choice.grid_size is not None and choice.grid_size * choice.block_size > MAX_THREADS:
         raise NotRunnable(
             f"A grid of {choice.grid_size:,} blocks of {choice.block_size} threads is too large: the kernels count "
@@ -29,9 +29,9 @@ def check_grid(choice: Choice) -> None:
 
 
 def given_source(kernel: Kernel, choice: Choice, *defines: tuple[str, int]) -> Source:
-    """Return the kernel's file, or the text given in its place, with those of these macros that it names.
+    """Return the kernel's file, or the text given in its place, with the macros that it names.
 
-    A kernel that takes its block size from the launch is so one source, which is compiled once, for all block sizes.
+    A kernel that takes its block size from the launch thus has one source for all block sizes, compiled once.
     """
     text = kernel.text if choice.source is None else choice.source
     name = kernel.file_name if choice.source is None else (choice.source_name or kernel.file_name)
@@ -56,7 +56,8 @@ def launch_of(
     function: str | None = None,
     macros: Mapping[str, int] | None = None,
 ) -> Launch:
-    """A launch of at least `threads` threads in blocks of `choice.block_size`; `function`: another one of the file."""
+    """Return a launch of at least `threads` threads in blocks of `choice.block_size`; `function`: another one of the
+    file."""
     return Launch(
         kernel=function or kernel.name,
         source=source_of(kernel, choice, macros),
@@ -67,19 +68,20 @@ def launch_of(
 
 
 def slots(dtype: str, blocks: int) -> Buffer:
-    """Where blocks hand over a number each: eight bytes for four of it, which the kernel itself makes zero again."""
+    """Return the slots in which blocks hand over a number each: eight bytes for four of it, which the kernel resets to
+    zero."""
     return Buffer("slots", "uint32", blocks * dtype_of(dtype).itemsize // 2, "zero")
 
 
 # Of kernels whose blocks have a few columns of a matrix each: lanes that read a piece of a row together, 16 bytes each.
 PIECE_LANES = (8, 4, 2)
-PIECE_LOADS = 4  # of a thread, on their way together
-PIECE_THREADS = 480  # on each multiprocessor: measured, with more of them wider pieces are faster
+PIECE_LOADS = 4  # of a thread, in flight together
+PIECE_THREADS = 480  # on each multiprocessor; with more threads wider pieces are faster (measured)
 
 
 def filling_lanes(rows: int, vectors: int, threads: int, gpu: GpuModel) -> Iterator[int]:
-    """The widths of pieces, widest first, with which blocks of so many threads fill the GPU, or have all they need on
-    its way at once. `vectors`: of 16 bytes, in a row."""
+    """Return the widths of pieces, widest first, with which blocks of so many threads fill the GPU, or have all their
+    loads in flight at once. `vectors`: of 16 bytes, in a row."""
     for lanes in PIECE_LANES:
         filling = vectors // lanes * threads >= PIECE_THREADS * gpu.multiprocessors
         if filling or rows * lanes <= PIECE_LOADS * threads:
@@ -119,5 +121,5 @@ def plan_with(
 
 
 def wrapped(numbers: Array) -> Array:
-    """int64 numbers as the hardware's 32 bits hold them, still int64."""
+    """Return int64 numbers wrapped to the hardware's 32 bits, still int64."""
     return (numbers + 2**31) % 2**32 - 2**31

@@ -1,4 +1,4 @@
-"""What matrix products share: pieces and ring of Hopper's tensor cores, and the check against float64."""
+"""Parts of all matrix products: pieces and ring of Hopper's tensor cores, and the check against float64."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from engine.records import Array, Check, NotRunnable, Plan
 WHOLE_CHECK_MAX = 512  # up to this width every element is checked; above, SAMPLED_ROWS whole rows
 SAMPLED_ROWS = 32
 
-Reference = tuple[Array, Array, Array]  # the checked rows, their products, the size of each one's rounding walk
+Reference = tuple[Array, Array, Array]  # the checked rows, their products, the size of each product's rounding walk
 
 
 def reference(left: Array, right: Array, n: int) -> Reference:
     """Return the checked rows of P, in float64, for M and N that repeat the periods `left` and `right`.
 
-    The same bound as for sums: an element is a chain of n roundings over the products m_ik n_kj; their size is that of
-    the walk before the factor u.
+    The bound is that of sums: an element is a chain of n roundings over the products m_ik n_kj; the returned size is
+    that of the walk before the factor u.
     """
     rows = np.arange(n) if n <= WHOLE_CHECK_MAX else np.unique(np.linspace(0, n - 1, SAMPLED_ROWS).astype(int))
     m, n_columns = (data.repeated(period, n * n).reshape(n, n) for period in (left, right))
@@ -58,7 +58,7 @@ def sampled(made: Check, rows: Array, n: int) -> Check:
 
 MULTIPLE = 256  # of which the width is one: no kernel tests at a border
 WIDE = (128, 256)  # rows and columns of P for each block
-STAGES, RING_DEPTH = 4, 64  # phases on their way or in use, and of k in each
+STAGES, RING_DEPTH = 4, 64  # phases in flight or in use, and of k in each
 FETCHING = 128  # threads of a warpgroup that only fetches, beside those that multiply
 
 
@@ -68,7 +68,8 @@ def shared_bytes(rows: int, columns: int, stages: int = STAGES) -> int:
 
 
 def check_width(n: int, pieces: str) -> None:
-    """NotRunnable for a width that the pieces of P do not divide; `pieces`: whose they are and how large."""
+    """Raise NotRunnable for a width that the pieces of P do not divide; `pieces`: words that name them and their
+    size."""
     if n % MULTIPLE:
         nearest = max(1, round(n / MULTIPLE)) * MULTIPLE
         raise NotRunnable(

@@ -1,4 +1,4 @@
-"""What the lectures print, and what they are called. Their figures stand in published/*.csv and nowhere else."""
+"""The lectures' titles and printed figures. Their figures stand in published/*.csv and nowhere else."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ _FIGURES = Path(__file__).parent / "published"
 
 
 def published(lecture: str, kernel: str, grid_size: int | None = None) -> tuple[Published, ...]:
-    """The rows of published_times.csv that `lecture` prints for its kernel of that name. KeyError if there is none.
+    """Return the rows of published_times.csv that `lecture` prints for its kernel of that name. KeyError if there is
+    none.
 
-    `grid_size`: the number of blocks, where the lecture's code shows one.
+    `grid_size`: the number of blocks, if the lecture's code shows one.
     """
     found = tuple(
         Published(
@@ -44,7 +45,7 @@ def published(lecture: str, kernel: str, grid_size: int | None = None) -> tuple[
 
 
 def throughput(kernel: str) -> tuple[Published, ...]:
-    """Heidelberg's throughput of one version, one figure per block size (its maximum is a repetition and left out).
+    """Return Heidelberg's throughput of one version, one figure per block size (the table's maximum only repeats one).
     KeyError: it prints none of this kernel."""
     for row in _rows("heidelberg_throughput.csv"):
         if row["kernel"] == kernel:
@@ -65,7 +66,8 @@ def throughput(kernel: str) -> tuple[Published, ...]:
 
 
 def printed(lecture: str, figure: str) -> float:
-    """Return a number of figures.csv that `lecture` prints of something other than a rung. KeyError: it does not."""
+    """Return a number of figures.csv, which `lecture` prints for something other than a rung. KeyError: there is
+    none."""
     for row in _rows("figures.csv"):
         if (row["lecture"], row["figure"]) == (lecture, figure):
             return float(Fraction(row["value"]))

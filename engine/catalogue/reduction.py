@@ -1,7 +1,7 @@
 """The topic "reduction": n numbers to one sum. Its kernels, plans, inputs and check.
 
 Every kernel has the signature NAME(const T *in, T *out, unsigned int n); `out` has one element per block, or one zeroed
-element where blocks combine by atomic. Rungs that let the last block add the block sums take a ticket after these.
+element if blocks combine by atomics. Kernels whose last block adds the block sums have a ticket after these parameters.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ MAX_N = 2**30
 
 _RELAUNCHED = ("relaunch", "relaunch-resized", "host")
 
-# What the kernels need of their block sizes, and why: here and nowhere else.
+# The kernels' conditions on their block sizes, with reasons: here and nowhere else.
 ANY = BlockNeed()
 HALVED = BlockNeed("its tree halves the number of sums in every step", power_of_two=True)
 WHOLE_WARPS = BlockNeed("its warps add with all of their 32 lanes", multiple_of=32)
@@ -101,8 +101,8 @@ _NAMED = {kernel.name: kernel for kernel in KERNELS}
 
 
 def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
-    """The launches that add choice.n numbers with `kernel`; the choice has passed engine.plan's checks. NotRunnable:
-    they would never end."""
+    """Return the launches that add choice.n numbers with `kernel`; the choice has passed engine.plan's checks.
+    NotRunnable: they would never end."""
     combine = choice.combine or kernel.combines[0]
     if kernel.processor == "cpu":
         return _scalar(kernel, choice)
@@ -133,7 +133,7 @@ def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
             buffers.append(slots(choice.dtype, blocks))
             extra = ("slots",)
         elif combine == "last-block":
-            # The ticket wraps to zero by itself, so it is zeroed once and not with every run.
+            # The ticket wraps to zero by itself, so it is zeroed only once.
             buffers.append(Buffer("ticket", "uint32", 1, "zero"))
             extra = ("ticket",)
         steps.append(_launch(kernel, choice, "in", "out", choice.n, choice.block_size, blocks, extra))
@@ -158,7 +158,8 @@ def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
 def _relaunched(
     kernel: Kernel, choice: Settled, resized: bool, blocks: int, gpu: GpuModel
 ) -> tuple[list[Buffer], list[Launch], float]:
-    """What every level leaves, its launch, and the additions of all: each adds the sums that the one before it left."""
+    """Return the buffers of all levels, their launches, and all additions: each level adds the sums of the level
+    before."""
     outs: list[Buffer] = []
     launches: list[Launch] = []
     additions, source, left, block_size = 0.0, "in", choice.n, choice.block_size
@@ -175,8 +176,8 @@ def _relaunched(
 
 
 def _scalar(kernel: Kernel, choice: Settled) -> Plan:
-    """The loop on the CPU. A text of the user's own never runs there, outside the GPU's fences: it gets one thread of
-    the GPU or of the emulator."""
+    """Plan the loop on the CPU. A user's own text never runs there, because the CPU does not isolate it: it gets one
+    thread of the GPU or of the emulator."""
     source, args = given_source(kernel, choice), ("in", "out", Scalar("uint32", choice.n))
     buffers = (Buffer("in", choice.dtype, choice.n, "input"), Buffer("out", choice.dtype, 1, "poison"))
     step: Step = Launch(kernel.name, source, (1, 1, 1), (1, 1, 1), args)
@@ -199,8 +200,8 @@ def _blocks(kernel: Kernel, n: int, block_size: int, dtype: str, gpu: GpuModel) 
     per_thread = max(1, kernel.bytes_per_thread // dtype_of(dtype).itemsize)
     wanted = ceil(n / (block_size * per_thread))
     if per_thread > 1 and wanted > 1:
-        # Measured on an H200: half of the multiprocessors with one load per thread beat fewer with four; and until
-        # each thread has eight rounds of loads, more than four blocks per multiprocessor only mean more sums to hand
+        # Measured on an H200: half of the multiprocessors with one load per thread are faster than fewer with four; and
+        # until each thread has eight rounds of loads, more than four blocks per multiprocessor only add sums to hand
         # over.
         wanted = max(wanted, min(gpu.multiprocessors // 2, ceil(4 * n / (block_size * per_thread))))
         wanted = min(wanted, max(4 * gpu.multiprocessors, ceil(wanted / 8)), max(8 * gpu.multiprocessors, fill // 2))
@@ -242,18 +243,19 @@ def _macros(kernel: Kernel, choice: Choice) -> tuple[tuple[str, int], ...]:
 
 
 def offset(choice: Choice) -> int:
-    """Return how many numbers stand before the first that is added."""
+    """Return how many numbers stand before the first added one."""
     kernel = _NAMED.get(choice.kernel)
     return 0 if kernel is None or kernel.parameter is None else value_of_parameter(kernel, choice)
 
 
 def input_recipe(choice: Choice) -> dict[str, tuple[Array, int]]:
-    """{"in": (period, n)}, and what stands before a slice."""
+    """Return {"in": (period, n)}, with the numbers before a slice."""
     return {"in": (data.period(choice.dtype, SEED), choice.n + offset(choice))}
 
 
 def check(plan: Plan, output: Array) -> Check:
-    """The sum against the exact one: ints must be equal; floats within ten standard deviations of their roundings.
+    """Check the sum against the exact one: ints must be equal, floats within ten standard deviations of their
+    roundings.
 
     A chain of h roundings on random data walks like sqrt(h) u (|x|_2 + |sum|), u being the unit roundoff (Higham and
     Mary, SIAM J. Sci. Comput. 41, 2019); a wrong kernel misses by whole elements, which is thousands of times more.

@@ -1,8 +1,8 @@
 """The topic "tensor": P = M N for square matrices of bfloat16 on the tensor cores; P and all sums are float.
 
 Every kernel has the signature NAME(M, N, float *P, int width), where M and N are pointers to 16-bit numbers or, for
-Hopper's copy engine, maps of the matrices. How much of P a block computes is fixed, and so are its threads; only the
-small pieces go by the width.
+Hopper's copy engine, maps of the matrices. A block's part of P and its number of threads are fixed; only the small
+pieces depend on the width.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
     if small:
         rows = choice.block_size // 2
         columns = 64 if n // rows * (n // 64) <= gpu.multiprocessors else 128
-    down, across = (16, 16) if kernel.name == "tensor_wmma" else (rows, columns)  # there each warp reads for itself
+    down, across = (16, 16) if kernel.name == "tensor_wmma" else (rows, columns)  # wmma: each warp reads its own
     blocks = n // rows * (n // columns)
     if kernel.name in ("tensor_persistent", "tensor_whole_lines"):
         blocks = min(gpu.multiprocessors, blocks)

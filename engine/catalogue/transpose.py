@@ -99,15 +99,15 @@ def check(plan: Plan, output: Array) -> Check:
     n, copied = plan.choice.n, plan.choice.kernel == "transpose_copy"
     period, found = data.period(plan.choice.dtype, SEED), output.reshape(n, n)
     if all(_strip_is_right(found if copied else found.T, period, row) for row in range(0, n, STRIP)):
-        output = output[: checks.FIRST]  # which tell as much as all
+        output = output[: checks.FIRST]  # the first ones show as much as all
     places = np.arange(len(output))
     read = places if copied else places % n * n + places // n
     return checks.equal(output, period[read % len(period)], "Checked: every number, exactly.", n)
 
 
 def _strip_is_right(found: Array, period: Array, row: int) -> bool:
-    """Whether rows from `row` on are those of the matrix. A strip fits the CPU's caches, where a matrix that is read by
-    column does not: the check of a large one takes a tenth of the time."""
+    """Return whether the rows from `row` on agree with the matrix. A strip fits the CPU's caches, but a whole matrix
+    read by column does not: strips check a large matrix in a tenth of the time."""
     n = len(found)
     rows = min(STRIP, n - row)
     start = row * n % len(period)

@@ -1,4 +1,5 @@
-"""The topic "trapezoid": the integral of one function by n points. Its kernels, plans and check; it has no input data.
+"""The topic "trapezoid": the integral of one function from n points. Its kernels, plans and check; it has no input
+data.
 
 A kernel that evaluates ends with the parameters (T a, T b, unsigned int n); `out` has one element per block, `f_val`
 one per point. The scalar rung runs on the CPU; its file is C++ and CUDA at once.
@@ -101,7 +102,7 @@ SUMMED_MAX_N = 2**20  # up to here the expected sum is added up, above it follow
 # x = a + i h: 2; g: 6; sine, cosine (one each), twice the cosine, their sum: 4; times h: 1; the sum over points: 1.
 FLOPS_PER_POINT = 14
 
-# What evaluating f costs in accuracy, in units of the roundoff, for any n: x is off by up to 4 of them and |f'| is at
+# The largest error of evaluating f, in units of the roundoff, for any n: x is off by up to 4 of them and |f'| is at
 # most 3.1; sine and cosine are off by up to 2 each, twice the cosine, and the products with h by 1. All of it adds up
 # over an interval of length 2 to less than this.
 EVALUATION_ROUNDINGS = 100
@@ -213,8 +214,8 @@ def _launch(kernel: Kernel, choice: Choice, function: str, blocks: int, args: tu
 
 
 def _scalar(kernel: Kernel, choice: Choice, interval: tuple[Scalar, ...]) -> Step:
-    """The rung on the CPU. A text of the user's own never runs there, outside the GPU's fences: it gets one thread of
-    the GPU or of the emulator."""
+    """Plan the rung on the CPU. A user's own text never runs there, because the CPU does not isolate it: it gets one
+    thread of the GPU or of the emulator."""
     source = given_source(kernel, choice)
     if source.text == kernel.text:
         return HostRun(kernel.name, source, ("out", *interval), _in_python)
@@ -236,7 +237,7 @@ def _in_python(out: Array, a: float, b: float, n: int) -> None:
 
 
 def input_recipe(choice: Choice) -> dict[str, tuple[Array, int]]:
-    """Nothing: every thread makes its point from its index."""
+    """Return no data: every thread computes its point from its index."""
     return {}
 
 
@@ -249,7 +250,7 @@ def points(n: int) -> tuple[Array, Array]:
 
 @lru_cache(maxsize=64)
 def trapezoid_sum(n: int) -> float:
-    """What the trapezoidal rule with n points gives in exact arithmetic, to a few roundings."""
+    """Return the sum of the trapezoidal rule with n points in exact arithmetic, to a few roundings."""
     h = (B - A) / (n - 1)
     if n <= SUMMED_MAX_N:
         _, values = points(n)
@@ -260,7 +261,7 @@ def trapezoid_sum(n: int) -> float:
 
 
 def derivatives(x: float) -> tuple[float, float]:
-    """f'(x) and f'''(x)."""
+    """Return f'(x) and f'''(x)."""
     g = 2.0 + x * (-1.0 + x * (0.5 - x * 0.2))
     g1, g2, g3 = -1 + x - 0.6 * x * x, 1 - 1.2 * x, -1.2
     outer, outer1 = sin(g) + 2 * cos(g), cos(g) - 2 * sin(g)
@@ -269,7 +270,7 @@ def derivatives(x: float) -> tuple[float, float]:
 
 def check(plan: Plan, output: Array) -> Check:
     """Check the sum against the exact trapezoid sum for this n: within ten standard deviations of the roundings of the
-    longest chain of additions, and the worst that evaluating f can add. The integral itself is a note."""
+    longest chain of additions, plus the largest error of evaluating f. The integral itself is a note."""
     n = plan.choice.n
     expected = trapezoid_sum(n)
     result = float(output[0])

@@ -1,4 +1,4 @@
-"""The topic "volta": what independent thread scheduling changed. Divergent branches, locks in a warp, groups.
+"""The topic "volta": the changes by independent thread scheduling. Divergent branches, locks in a warp, groups.
 
 Kernels have the signature NAME(const T *in, T *out, unsigned int n), with counters or locks after these.
 """
@@ -67,7 +67,7 @@ LADDERS = (_SCHEDULING,)
 
 SEED = 2017
 ROUNDS = 4  # steps of each branch of branch_exchange*, as in cuda/volta
-MAX_WAITING = 2**12  # threads that the emulator can watch waiting until it is sure that they wait for ever
+MAX_WAITING = 2**12  # threads that the emulator can watch until it is sure that they wait for ever
 
 _ONLY_INT = dict.fromkeys(
     ("float32", "float64"), "The lesson is the order of the lanes, the same for every type; choose int32."
@@ -100,7 +100,8 @@ _NAMED = {kernel.name: kernel for kernel in KERNELS}
 
 
 def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
-    """One launch of a thread per element; the choice has passed engine.plan's checks. NotRunnable: too many locks."""
+    """Plan one launch with a thread per element; the choice has passed engine.plan's checks. NotRunnable: too many
+    locks."""
     n = choice.n
     warps = ceil(n / 32)
     inputs = Buffer("in", choice.dtype, n, "input")
@@ -132,7 +133,7 @@ def _planned(
     args: tuple[str | Scalar, ...],
     counters: tuple[str, int] | None = None,
 ) -> Plan:
-    """`results` numbers in out; what is "zero" before is set to zero in every run."""
+    """Plan `results` numbers in out; a buffer that starts as "zero" is set to zero in every run."""
     dtype = "uint32" if kernel.name == "groups_coalesced" else choice.dtype
     buffers = [*inputs, Buffer("out", dtype, results, "zero" if fill == "zero" else "poison")]
     steps: list[Step] = [Zero("out")] if fill == "zero" else []
@@ -172,7 +173,7 @@ def check(plan: Plan, output: Array) -> Check:
 def tickets(drawn: Array, synchronised: bool) -> Check:
     """`drawn`, shape (n, 3): the tickets of every lane at A or X, at B or Y, and at Z.
 
-    In every warp the tickets are 0, 1, 2, ... each once, and those of a lane rise; with `synchronised` every ticket of
+    In every warp the tickets are 0, 1, 2, ... each once, and a lane's tickets rise; with `synchronised` every ticket of
     Z is larger than all others of the warp.
     """
     broken = 0
@@ -188,7 +189,8 @@ def tickets(drawn: Array, synchronised: bool) -> Check:
 
 
 def _exchanged(numbers: Array, block_size: int, split: int) -> Array:
-    """What lane l reads: the number of lane 31 - l of its warp, after its branch. Threads beyond n start at 0."""
+    """Return the numbers that the lanes read: lane l reads that of lane 31 - l of its warp, after the branch. Threads
+    beyond n start at 0."""
     whole = -(-len(numbers) // block_size) * block_size
     value = np.zeros(whole, np.uint32)
     value[: len(numbers)] = numbers.view(np.uint32)

@@ -6,10 +6,13 @@ import ctypes
 import os
 import struct
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 
+from engine.records import NotRunnable
+
+UNCONFINED = "KERNEL_LADDER_UNCONFINED"  # "1" serves others from a computer without Landlock
 FIX = "Linux has it from 5.13 on, if the kernel's option lsm= names landlock."
 # The numbers of Landlock's system calls are the same on every architecture.
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
@@ -29,8 +32,15 @@ def missing_confinement() -> str | None:
             return None
     return (
         "The compiler of students' texts is not confined to its headers, as this computer has no Landlock: only the "
-        f"check of each text keeps it from other files. {FIX}"
+        f"checks of each text keep it from other files. {FIX}"
     )
+
+
+def check_confinement(environment: Mapping[str, str]) -> None:
+    """Raise NotRunnable if the compiler of others' texts is not confined and the environment does not allow that."""
+    missing = missing_confinement()
+    if missing and environment.get(UNCONFINED) != "1":
+        raise NotRunnable(f"{missing} To serve others all the same, set {UNCONFINED}=1.")
 
 
 def confine(folders: Sequence[str]) -> bool:

@@ -17,18 +17,22 @@ from engine.records import CompileError, Source
 LISTING = ("-Xcudafe", "--trace_includes")  # it writes the name of each file that it includes to the error stream
 _BUILT_IN = frozenset(("__nv_nvrtc_builtin_header.h", "__nv_name_map"))
 _OUTSIDE = "only headers of the include folders can be included"
+_BY_NAME = "whether a header is there can be asked by its name only"
 
 # A line splice, also inside a word. The compiler takes a backslash before blanks for none, others do: both are checked.
 _SPLICES = (re.compile(r"\\\r?\n"), re.compile(r"\\[ \t\r\f\v]*\n"))
 _GAP = r"(?:[ \t\r\f\v]|/\*(?s:.*?)\*/)*"
-_ASKS = re.compile(
-    rf"(?:#|%:|\?\?=){_GAP}(?:include(?:_next)?|import|embed)\b{_GAP}(.*)|"
-    rf"\b(?:__has_(?:include(?:_next)?|embed)|\w*(?i:has_include)\w*)\b{_GAP}(.*)"
-)
+_INCLUDES = re.compile(rf"(?:#|%:|\?\?=){_GAP}(?:include(?:_next)?|import|embed)\b{_GAP}(?=(.*))")
 _NAMED = re.compile(r'"([^"\n]*)"|<([^>\n]*)>')
-_MENTIONED = re.compile(r"(?:#|%:)\s*(?:ifdef|ifndef)\s*$|\bdefined\s*\(?\s*$")  # whether __has_include is there
-_COMMENTED = re.compile(r"\s*//(?:(?!\*/).)*$")
-_PASTES = re.compile(r"##|%:%:|(?i:cat|paste|join|glue)")
+# Questions whether a header is there: the compiler lists no file for them, so only the usual lines are allowed.
+_QUESTION = re.compile(r"(?i:has_include)|__has_embed")
+_ASKED = re.compile(
+    r"(?<=def)[ \t]+__has_include\b|\bdefined[ \t]*(?:\([ \t]*__has_include[ \t]*\)|[ \t]__has_include\b(?![ \t]*\())|"
+    r'\b__has_include(?:_next)?[ \t]*\([ \t]*(?:"([^"\n]*)"|<([^>\n]*)>)[ \t]*\)'
+)
+_TERM = r"[ \t(!]*(?:defined[ \t]*\([ \t]*\w+[ \t]*\)|defined[ \t]+\w+|\w+(?:[ \t]*(?:[<>!=]=|[<>])[ \t]*\w+)?)[ \t)]*"
+_USUAL = re.compile(rf"[ \t]*(?:#|%:)[ \t]*(?:ifn?def 1[ \t]*|(?:el)?if\b{_TERM}(?:(?:&&|\|\|){_TERM})*)(?://.*)?")
+_COMMENTED = re.compile(r'[ \t]*//(?:(?!\*/)[^"])*$')
 _PASTED = ("__has_include", "__has_include_next", "_CCCL_HAS_INCLUDE")  # the last is a macro of CUDA's own headers
 _UNOPENED = re.compile(r'cannot open source file "([^"\n]*)"')
 _INLINE = re.compile(r"// begin inline asm\n(.*?)// end inline asm", re.DOTALL)
@@ -39,33 +43,53 @@ _LOCATION = re.compile(r"^\s*\.loc\s+\d+\s+(\d+)", re.MULTILINE)
 
 
 def check_includes(source: Source) -> None:
-    """Raise CompileError with its line for an #include of an absolute path, a parent folder or a macro's name."""
+    """Raise CompileError, with its line, for an #include of a path outside the include folders, and for a question
+    about one, in the text or in the name of a kernel."""
+    names = "\n".join(source.names)
     for splice in _SPLICES:
         spliced = splice.sub("\0", source.text)  # keeps the line numbers
         text = spliced.replace("\0", "")
-        for asked in _ASKS.finditer(text):
-            reason = _refused(asked)
-            if reason is not None:
-                raise _refusal(source, reason, _line_of(spliced, asked.start()))
-        paste = _PASTES.search(text)
-        if paste and any(_can_be_joined(name, set(re.findall(r"\w+", text)) - {name}) for name in _PASTED):
-            reason = "whether a header is there can be asked by its name only, and not by a pasted word"
-            raise _refusal(source, reason, _line_of(spliced, paste.start()))
+        for find, judge in ((_INCLUDES, _refused_include), (_QUESTION, _refused_question)):
+            for found in find.finditer(text):
+                reason = judge(found)
+                if reason is not None:
+                    raise _refusal(source, reason, _line_of(spliced, found.start()))
+        words = set(re.findall(r"\w+", f"{text}\n{names}"))
+        if any(_can_be_joined(name, words - {name}) for name in _PASTED):
+            raise _refusal(source, _BY_NAME, _line_of(spliced, max(0, text.find("##"), text.find("%:%:"))))
+    if _QUESTION.search(names) or "\n" in "".join(source.names):
+        raise _refusal(source, _BY_NAME)
 
 
-def _refused(asked: re.Match[str]) -> str | None:
-    before = asked.string[asked.string.rfind("\n", 0, asked.start()) + 1 : asked.start()]
+def _refused_include(found: re.Match[str]) -> str | None:
+    before = _before(found).rstrip()
+    if before and not before.endswith("*/"):
+        return None  # a directive is the first word of its line
+    named = _NAMED.match(found[1])
+    if named is None:
+        return "an #include must name its file itself, and not by a macro" if found[1].strip() else None
+    return _outside(named)
+
+
+def _refused_question(found: re.Match[str]) -> str | None:
+    before = _before(found)
     if _COMMENTED.match(before):
         return None
-    named = _NAMED.search(asked[1] or asked[2] or "")
-    if asked[1] is None and _MENTIONED.search(before):
-        return None
-    if asked[1] is None and (named is None or not asked[2].startswith("(")):
-        return "whether a header is there can be asked by its name only"
-    if named is None:
-        return "an #include must name its file itself, and not by a macro" if (asked[1] or "").strip() else None
-    name = named[1] if named[1] is not None else named[2]
-    return f"{_OUTSIDE}, not {name}" if _leads_outside(name) else None
+    line = before + found.string[found.start() :].partition("\n")[0]
+    usual = _USUAL.fullmatch(_ASKED.sub(" 1", line))
+    if usual is None or _QUESTION.search(usual[0].partition("//")[0]):
+        return _BY_NAME
+    return next(filter(None, map(_outside, _ASKED.finditer(line))), None)
+
+
+def _before(found: re.Match[str]) -> str:
+    """Return the text before it in its line."""
+    return found.string[found.string.rfind("\n", 0, found.start()) + 1 : found.start()]
+
+
+def _outside(named: re.Match[str]) -> str | None:
+    name = named[2] if named[1] is None else named[1]
+    return f"{_OUTSIDE}, not {name}" if name and _leads_outside(name) else None
 
 
 def _leads_outside(name: str) -> bool:

@@ -125,7 +125,7 @@ def _compiled(source: Source, architecture: str) -> Compiled:
     options = (
         f"-arch={_fitting(source, architecture)}",
         "-lineinfo",
-        "--std=c++17",
+        *(() if any(one.startswith("--std") for one in source.options) else ("--std=c++17",)),
         *source.options,
         *(f"-D{name}={value}" for name, value in source.defines),
         *(f"-I{folder}" for folder in include_folders()),

@@ -21,7 +21,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from engine.compile.answers import MOST_BYTES, packed
-from engine.compile.confinement import confine
+from engine.compile.confinement import confine, missing_confinement
 from engine.compile.limits import MEMORY_BYTES, WALL_S, StoppedCompilation
 from engine.compile.nvrtc import ASSEMBLED_ARCHITECTURE, STANDARD_HEADERS, compile_here, include_folders
 from engine.records import Source
@@ -82,7 +82,8 @@ def _bounded(cpu_s: int) -> None:
     nowhere = os.open(os.devnull, os.O_RDWR)
     for stream in range(3):  # messages of a library that aborts
         os.dup2(nowhere, stream)
-    confine(include_folders())
+    if not confine(include_folders()) and missing_confinement() is None:
+        os._exit(1)
 
 
 if __name__ == "__main__":

@@ -230,10 +230,11 @@ def _checked_own(setup: Setup, n: int, text: str, file_name: str, schedule: str 
     asked = Choice(setup.kernel, n, 1, device="emulator", schedule=schedule, source=text, source_name=file_name)
     try:
         # Each order has other numbers.
-        made = launching(setup, n, trial=SEARCHED.index(schedule) + 1 if schedule in SEARCHED else 0)
+        trial = SEARCHED.index(schedule) + 1 if schedule in SEARCHED else 0
+        made = launching(setup, n, trial)
         asked = _sized(asked, made)
         own = kernel(f"{text}\n", setup.kernel, called=file_name)
-        made = _fitting(setup, made, own)
+        made = _fitting(setup, made, own, trial)
         run = own.run(made.grid, made.block, made.arguments, shared=made.shared, schedule=schedule, seconds=SECONDS)
         found = _check(setup, made, own, run)
     except _FAILURES as error:
@@ -263,17 +264,23 @@ def _sized(asked: Choice, made: Launching) -> Choice:
     return replace(asked, block_size=prod(made.block), grid_size=prod(made.grid))
 
 
-def _fitting(setup: Setup, made: Launching, own: OwnKernel) -> Launching:
-    """Return the launch with random numbers that are indices of the answer, if its reference needs them."""
+def _fitting(setup: Setup, made: Launching, own: OwnKernel, trial: int = 0) -> Launching:
+    """Return the launch with the arguments that its reference needs: random numbers that are indices of the answer, and
+    in further trials other factors."""
     right = setup.right
-    if right is None or not reference_named(right.reference).counts or len(made.arguments) != len(own.parameters):
+    if right is None or len(made.arguments) != len(own.parameters):
         return made
-    passed = dict(zip(array_names(own.parameters, None), made.arguments, strict=True))
+    names, reference = array_names(own.parameters, None), reference_named(right.reference)
+    passed = dict(zip(names, made.arguments, strict=True))
+    for name, parameter in zip(names, own.parameters, strict=True):
+        factor = passed[name]
+        if isinstance(factor, int | float) and parameter.kind == "f" and name in right.given[len(reference.reads) :]:
+            passed[name] = factor + trial
     read, out = passed.get(right.given[0]), passed.get(right.out)
-    if not isinstance(read, np.ndarray) or not isinstance(out, np.ndarray) or read.dtype.kind not in "iu":
-        return made
-    if out.size and setup.arguments[list(passed).index(right.given[0])].endswith("=random"):
-        passed[right.given[0]] = (np.abs(read.astype(np.int64)) % out.size).astype(read.dtype)
+    if isinstance(read, np.ndarray) and isinstance(out, np.ndarray) and read.dtype.kind in "iu" and out.size:
+        drawn = setup.arguments[names.index(right.given[0])].endswith("=random")
+        if reference.counts and drawn:
+            passed[right.given[0]] = (np.abs(read.astype(np.int64)) % out.size).astype(read.dtype)
     return replace(made, arguments=tuple(passed.values()))
 
 

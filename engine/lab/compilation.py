@@ -101,6 +101,7 @@ def compiled_in_full(
         part.refused,
         (
             *(CompilerWarning(f'"{header}" is not here and is passed over.', line) for line, header in beside.items()),
+            *part.left_out,
             *warnings_of(source, made.warnings),
         ),
         frozenset(_variables(ptx, text)),

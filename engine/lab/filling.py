@@ -1,7 +1,7 @@
 """The numbers that arrays of a launch are filled with: zeros, ones, a range, random numbers, or indices.
 
-Random numbers are the same in every program run, and other ones for each argument of a launch and each trial. No two
-neighbours are equal. Floats are multiples of a quarter, and so small that their sums and products are exact.
+Random numbers are the same in every program run, and other ones for each argument of a launch and each trial. Floats
+are multiples of a quarter, and so small that their sums and products are exact.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from engine.records import Array
 FILLS = ("zeros", "ones", "range", "random", "indices")
 QUARTER = 0.25  # the unit of floats, so a conversion to int shows
 _WHOLE, _SHORT = 997, {"u": 253}  # sizes of whole numbers, and of unsigned ones of 8 bits
-_FLOATS, _FEWEST = 497, 5  # in units: products of 256 x 256 matrices stay exact
+_FLOATS, _FEWEST, _FEW = 497, 5, 16  # in units: products of 256 x 256 matrices stay exact
 _EXACT = {2: 2**11, 4: 2**24, 8: 2**53}  # whole numbers that a float of so many bytes holds exactly
 _MOST_INDICES = 100
+_SAME = 7  # every seventh number, where neighbours are equal
 _IMAGINARY = 1000  # is added to the place for the other half of complex numbers
 
 
@@ -38,8 +39,11 @@ def filled(shape: tuple[int, ...], dtype: np.dtype[np.generic], fill: str, place
 
 
 def random_numbers(count: int, dtype: np.dtype[np.generic], place: int, trial: int) -> Array:
-    """Return `count` numbers: in even trials of both signs, in odd ones all negative (if the type has a sign). The
-    largest is the last one in trial 0 and the first one in trial 1; in later trials it stands in between."""
+    """Return `count` numbers: in even trials of both signs, in odd ones all negative (if the type has a sign) and far
+    from 0. The largest is the last one in trial 0 and the first one in trial 1; in later trials it stands in between.
+
+    No two neighbours are equal, but in every third trial some are.
+    """
     make = np.random.default_rng([place, trial])
     if dtype.kind == "b" or not count:
         return make.integers(0, 2, count).astype(dtype)
@@ -48,10 +52,15 @@ def random_numbers(count: int, dtype: np.dtype[np.generic], place: int, trial: i
         real, imaginary = (random_numbers(count, part, place + more, trial) for more in (0, _IMAGINARY))
         return (real + 1j * imaginary).astype(dtype)
     most, signed, even = _most(count, dtype), dtype.kind != "u", trial % 2 == 0
+    far = most // 2 if signed and not even and most > _FEW else 0  # from 0
+    most -= far
     numbers = 2 + make.integers(1, most, count).cumsum() % most  # never the one before: less than `most` is added
+    lowest, largest = 1, most + 2
     if signed:
-        numbers *= make.choice((-1, 1), count) if even else -1
-    lowest, largest = -most - 2 if signed else 1, -1 if signed and not even else most + 2
+        numbers = numbers * make.choice((-1, 1), count) if even else -far - numbers
+        lowest, largest = -far - most - 2, largest if even else -far - 1
+    if trial % 3 == 2:
+        numbers[_SAME::_SAME] = numbers[_SAME - 1 : -1 : _SAME]
     at = (count - 1, 0)[trial] if trial < 2 else count * trial // 7 % count
     numbers[[count - 1 - at, at]] = lowest, largest  # a single number is the largest
     return (numbers * QUARTER if dtype.kind == "f" else numbers).astype(dtype)

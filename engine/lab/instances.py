@@ -25,7 +25,8 @@ _BUILT_IN = frozenset((
     "sizeof", "const", "void", "__half", "__nv_bfloat16", "nv_bfloat16", "half2", "float2", "float4", "int4", "std",
     "uint", "int8_t", "uint8_t", "int16_t", "uint16_t", "int32_t", "uint32_t", "int64_t", "uint64_t",
 ))  # fmt: skip
-_WORD = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
+_WORD = re.compile(r"(?<![\w.])(?<!::)[A-Za-z_]\w*")  # of Op::Add the first
+_ENUMERATORS = re.compile(r"\benum\b[^;{}()]{0,100}\{([^{}]{0,4000})\}")
 
 
 @dataclass(frozen=True)
@@ -122,6 +123,7 @@ class _File:
         self.declared = declarations(text)
         self.outside = {word for one in self.declared if not (one.called and one.body) for word in one.words}
         self.looked_up = 0
+        self.outside |= {word for found in _ENUMERATORS.findall(self.text) for word in _WORD.findall(found)}
         self.outside |= set(re.findall(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", self.text, re.MULTILINE))
 
     def uses(self, name: str) -> Iterator[tuple[list[str], int]]:
@@ -140,7 +142,7 @@ class _File:
             if value is None:
                 return None
             if value != word:
-                made = re.sub(rf"(?<![\w.]){word}\b", value, made)
+                made = re.sub(rf"(?<![\w.])(?<!::){word}\b", value, made)
         return made
 
     def deduced(self, name: str, declared: Declared) -> dict[str, str]:

@@ -10,12 +10,22 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from unicodedata import name as character_name
 
 from engine.compile.includes import check_includes
 from engine.compile.nvrtc import EMULATED_ARCHITECTURE, Compiled, compile_here, include_folders
 from engine.lab.marks import CompilerWarning
-from engine.lab.signatures import bare
-from engine.lab.top_level import Declaration, blanked, body_start, declarations, directives, members, open_branch
+from engine.lab.signatures import bare, function_name
+from engine.lab.top_level import (
+    Declaration,
+    blanked,
+    body_start,
+    declarations,
+    directives,
+    members,
+    open_branch,
+    uncommented,
+)
 from engine.records import CompileError, Source
 
 _OF_STD = re.compile(r'namespace "std" has no (?:actual )?member "(\w+)"')
@@ -26,6 +36,9 @@ _STD = (
     ("utility", r"pair|make_pair|swap|exchange|declval|(?:make_)?i\w+_sequence(?:_for)?|as_const|byte"),
     ("tuple", r"(?:make_)?tuple\w*|get|tie|apply|ignore"),
     ("array", r"array"),
+    ("concepts", r"(?:(?:un)?signed_)?integral|floating_point|same_as|convertible_to|derived_from|invocable|regular"),
+    ("bit", r"bit_cast|popcount|has_single_bit|bit_(?:ceil|floor|width)|rot[lr]|count[lr]_(?:zero|one)"),
+    ("span", r"span"),
     ("complex", r"complex|norm|conj|polar|real|imag|arg"),
     ("functional", r"plus|minus|multiplies|divides|modulus|negate|less\w*|greater\w*|(?:not_)?equal_to|logical_\w+"),
     ("type_traits", r"is_\w+|conditional\w*|enable_if\w*|remove_\w+|add_\w+|make_(?:un)?signed\w*|decay\w*|void_t|"
@@ -44,11 +57,14 @@ def missed_name(sentence: str) -> str | None:
     return found[1] if found else None
 
 
-def header_for(sentence: str, passed_over: bool) -> str | None:
+def header_for(sentence: str, passed_over: bool, uses_std: bool = False) -> str | None:
     """Return the header that declares the unknown name of the error. `passed_over`: some headers of the file are
-    missing here."""
+    missing here; `uses_std`: the file has `using namespace std`."""
     of_std, name = _OF_STD.search(sentence), missed_name(sentence)
-    table, wanted = (_STD, of_std[1]) if of_std else (_NUMBERS if passed_over else (), name or "")
+    if of_std:
+        table, wanted = _STD, of_std[1]
+    else:
+        table, wanted = (*(_NUMBERS if passed_over else ()), *(_STD if uses_std else ())), name or ""
     return next((header for header, names in table if re.fullmatch(names, wanted)), None)
 
 
@@ -69,7 +85,7 @@ _OF_SAMPLES = re.compile(
 )
 # what nvcc includes or declares by itself and kernels use
 HEAD = (
-    "#include <cstdint>\n#include <climits>\n#include <cfloat>\n#include <cmath>\n"
+    "#include <cstdint>\n#include <cstdlib>\n#include <climits>\n#include <cfloat>\n#include <cmath>\n"
     "typedef unsigned char uchar;\ntypedef unsigned short ushort;\n"
     "typedef unsigned int uint;\ntypedef unsigned long ulong;\n"
     "typedef unsigned long long CUtexObject;\ntypedef unsigned long long CUsurfObject;\n"
@@ -77,11 +93,20 @@ HEAD = (
 _OWN = re.compile(r"\.(?:h|hh|hpp|cuh|cu|inl)$")
 # Member functions of a struct need no __device__; nvcc's predefined macros on Linux; errors that nvcc only warns of.
 _OPTIONS = ("-default-device", "--device-int128", "-D__linux__", "-Dregister=")
+_NEWER = ("--std=c++20",)  # nvcc takes some of C++20 without this option
+_CPP_20 = re.compile(
+    r"\b(?:concept|requires|consteval|constinit)\b|<=>|\]\s*<\s*(?:typename|class|int)\b|[{,]\s*\.\w+\s*[={]|"
+    r"[(,]\s*(?:const\s+)?auto\s*[&*]*\s*\w+\s*[,)]"
+)
 _LESS = ("--Ofast-compile=mid",)  # a fifth of the time if loops unroll to a megabyte
 _GLUED = re.compile(r'\bextern[ \t]("C(?:\+\+)?")(?=\w)')  # like a literal with a suffix
 _INSTANCE = re.compile(r"template\s+(?!<)")
 _UNNAMED = re.compile(r'__nv_name_map\(\d+\): error: .*?"(\w+)" (?:is undefined|must)')
 _MOST_BLANKED = 40
+_NOT_OF_STD = re.compile(r'\((\d+)\): error: (namespace "std" has no (?:actual )?member "\w+")')
+_COMPUTED = "dynamic initialization is not supported"
+_TWICE = "has already been defined"
+_OVERLOADED = re.compile(r'cannot determine which instance of overloaded function "(?:\w+::)*(\w+)"')
 # Errors of code that nvcc compiles and NVRTC does not: only the kernel is refused.
 NOT_HERE = re.compile(r"cannot be compiled here|a texture reference")
 _SAYS_ENOUGH = re.compile(
@@ -89,8 +114,9 @@ _SAYS_ENOUGH = re.compile(
 )
 # A library's header, such as <cute/tensor.hpp>.
 _LIBRARY = re.compile(
-    r"^[ \t]*#[ \t]*include[ \t]*<((?!cuda/|cub/|thrust/|cooperative_groups/|sys/)\w+/[^>\n]+)>", re.MULTILINE
+    r"^[ \t]*#[ \t]*include[ \t]*<((?!cuda/|cub/|thrust/|cooperative_groups/|sys/)[\w.+-]+/[^>\n]+)>", re.MULTILINE
 )
+_USES_STD = re.compile(r"\busing\s+namespace\s+std\s*;")
 _ANY_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include\b", re.MULTILINE)
 _WARNING = re.compile(r"\((\d+)\): warning(?: #[\w-]+)?: (.+)$", re.MULTILINE)
 _CPP = frozenset(("struct", "class", "union", "enum", "typedef", "using", "template", "typename", "const", "constexpr",
@@ -113,11 +139,11 @@ def device_part(text: str) -> str:
 def alone(text: str, kernel: str) -> str:
     """Return `text` without the bodies of the other kernels, and without explicit instances of any."""
     found = [one for one in declarations(text) if "__global__" in one.words and one.called]
-    named = {_called(text, one) for one in found}
+    named = {function_name(text, one) for one in found}
     for one in found if kernel in named else ():
         if _INSTANCE.match(text, one.start):
             text = blanked(text, one.start, one.end)
-        elif one.body and _called(text, one) != kernel:
+        elif one.body and function_name(text, one) != kernel:
             opened = body_start(text, one)
             text = blanked(f"{text[:opened]};{text[opened + 1 :]}", opened + 1, one.end)
     return text
@@ -137,7 +163,7 @@ def _kept(one: Declaration) -> bool:
     if words & _OF_DEVICE:
         return True
     if one.kind == "function":
-        return bool(words & {"constexpr", "static_assert"}) and "__host__" not in words
+        return bool(words & {"constexpr", "consteval", "static_assert"}) and "__host__" not in words
     return one.kind == "type" or bool(words & _CONSTANT)
 
 
@@ -165,11 +191,12 @@ def _here(name: str) -> bool:
 @dataclass(frozen=True)
 class DevicePart:
     """The part of a file that compiles. `source.names`: the wanted kernels that are left; `refused`: kernels that only
-    nvcc compiles, each with a sentence."""
+    nvcc compiles, each with a sentence; `left_out`: sentences on functions that nobody calls."""
 
     source: Source
     compiled: Compiled
     refused: tuple[tuple[str, str], ...] = ()
+    left_out: tuple[CompilerWarning, ...] = ()
 
 
 def compiled_for_device(name: str, text: str, names: tuple[str, ...] = (), hurried: bool = False) -> DevicePart:
@@ -181,7 +208,9 @@ def compiled_for_device(name: str, text: str, names: tuple[str, ...] = (), hurri
     whole, (text, passed) = text, without_own_headers(text)
     check_includes(Source(name, text, ""))
     source = Source(name, device_part(text), "", head=HEAD, names=names, options=_OPTIONS, foreign=True)
-    source = replace(source, options=(*_OPTIONS, *(_LESS if hurried else ())))
+    newer = _NEWER if _CPP_20.search(uncommented(text)) else ()
+    source = replace(source, options=(*_OPTIONS, *newer, *(_LESS if hurried else ())))
+    left_out: list[CompilerWarning] = []
     dropped: dict[str, CompileError] = {}  # removed declaration -> reason
     refused: dict[str, CompileError] = {}
     for _ in range(_MOST_BLANKED):
@@ -189,8 +218,13 @@ def compiled_for_device(name: str, text: str, names: tuple[str, ...] = (), hurri
             if any("<" in each for each in names):  # NVRTC was seen to crash over an instance of code with errors
                 compile_here(replace(source, names=()), EMULATED_ARCHITECTURE)
             made = compile_here(source, EMULATED_ARCHITECTURE)
-            return DevicePart(source, made, tuple((each, str(error)) for each, error in refused.items()))
+            said = tuple((each, str(error)) for each, error in refused.items())
+            return DevicePart(source, made, said, tuple(left_out))
         except CompileError as failed:
+            mended = _as_nvcc(source.text, failed)
+            if mended != source.text:
+                source = replace(source, text=mended)
+                continue
             unseen = _unseen(source, failed, whole)
             if unseen is not None:
                 refused |= unseen
@@ -198,7 +232,12 @@ def compiled_for_device(name: str, text: str, names: tuple[str, ...] = (), hurri
                 if not source.names:
                     raise next(iter(unseen.values())) from None
                 continue
-            header = header_for(str(failed), _passed_over(whole, source.text))
+            without, words = _without_host_library(source.text, failed)
+            if without != source.text:  # many at once, because a compilation with such headers takes a second
+                source = replace(source, text=without)
+                dropped |= dict.fromkeys(words, failed)
+                continue
+            header = header_for(str(failed), _passed_over(whole, source.text), _USES_STD.search(whole) is not None)
             if header and f"<{header}>" not in source.head:
                 source = replace(source, head=f"{source.head}#include <{header}>\n")
                 continue
@@ -207,15 +246,72 @@ def compiled_for_device(name: str, text: str, names: tuple[str, ...] = (), hurri
                 dropped |= {word: failed for word in gone.words if word not in _CPP}
             else:
                 error = _missed(source.text, failed, dropped, whole)
-                gone = _of_device(source.text, failed.line) if NOT_HERE.search(str(error)) else None
+                gone = _of_device(source.text, failed.line)
+                if gone and not NOT_HERE.search(str(error)):
+                    gone = None if _is_used(source.text, gone) else gone
+                    left_out += [_without_use(source.text, gone, error)] if gone else []
                 lost = [each for each in source.names if gone and bare(each) in gone.words]
                 if gone is None or len(lost) == len(source.names):
                     raise _lacking(whole, passed, error, source) from None
                 refused |= dict.fromkeys(lost, error)
-                dropped |= {} if lost else {_called(source.text, gone): error}
+                dropped |= {} if lost else {function_name(source.text, gone): error}
                 source = replace(source, names=tuple(each for each in source.names if each not in lost))
             source = replace(source, text=_without(source.text, gone))
     raise next(iter(dropped.values()))
+
+
+def _as_nvcc(text: str, error: CompileError) -> str:
+    """Return the text with what nvcc takes and NVRTC does not in another form; the same text if the error is none of
+    these.
+
+    A constant that is computed from others becomes a `constexpr`, a function that stands twice in the same words
+    stands once, and of several kernels of one name the first one stays.
+    """
+    overloaded = _OVERLOADED.search(str(error))
+    if overloaded:
+        alike = [one for one in declarations(text) if "__global__" in one.words and one.called]
+        alike = [one for one in alike if function_name(text, one) == overloaded[1]]
+        kept = next((one for one in alike if one.body), alike[0])
+        for one in alike:
+            text = text if one is kept else blanked(text, one.start, one.end)
+    elif error.line and _TWICE in str(error):
+        twice = _of_device(text, error.line)
+        words = text[twice.start : twice.end].split() if twice else []
+        if twice and any(text[one.start : one.end].split() == words for one in declarations(text[: twice.start])):
+            text = blanked(text, twice.start, twice.end)
+    elif _COMPUTED in str(error):
+        for one in reversed(declarations(text)):
+            if one.kind == "variable" and {"const"} < {*one.words} and {"float", "double"} & {*one.words}:
+                written = text[one.start : one.end]
+                plain = "=" in written and not re.search(r"[*&\[]", written.partition("=")[0])
+                made = re.sub(r"\bconst\b", "constexpr", written, count=1) if plain else written
+                text = text[: one.start] + made + text[one.end :]
+    return text
+
+
+def _without_host_library(text: str, error: CompileError) -> tuple[str, set[str]]:
+    """Return the text without the host's functions and types in whose lines the compiler misses a name of the C++
+    library that kernels cannot have, such as a vector or a stream; and their words."""
+    words: set[str] = set()
+    lines = {int(line) for line, what in _NOT_OF_STD.findall(error.log) if not header_for(what, False)}
+    for line in sorted(lines, reverse=True):
+        gone = _of_host(text, line)
+        if gone is not None:
+            words |= {*gone.words} - _CPP
+            text = _without(text, gone)
+    return text, words
+
+
+def _is_used(text: str, one: Declaration) -> bool:
+    """Return whether the function `one` is a kernel, or the text names it elsewhere."""
+    name = function_name(text, one)
+    outside = uncommented(text[: one.start]) + uncommented(text[one.end :])
+    return "__global__" in one.words or not name or re.search(rf"\b{name}\b", outside) is not None
+
+
+def _without_use(text: str, one: Declaration, error: CompileError) -> CompilerWarning:
+    what = str(error).partition(" does not compile: ")[2].partition(": ")[2] or str(error)
+    return CompilerWarning(f"{function_name(text, one)} does not compile and is left out: {what}", error.line)
 
 
 def _passed_over(whole: str, text: str) -> bool:
@@ -258,7 +354,8 @@ def _unseen(source: Source, error: CompileError, whole: str) -> dict[str, Compil
     found: dict[str, CompileError] = {}
     for wanted in source.names if names else ():
         if names & {*re.findall(r"\w+", wanted.partition("<")[0])}:
-            one = next((one for one in declarations(whole) if one.called and _called(whole, one) == bare(wanted)), None)
+            named = (one for one in declarations(whole) if one.called and function_name(whole, one) == bare(wanted))
+            one = next(named, None)
             branch = open_branch(whole, one.start) if one else None
             if branch is None:
                 return None
@@ -277,7 +374,7 @@ def _of_the_host(whole: str, error: CompileError) -> CompileError:
         if set(one.words) & _OF_DEVICE or one.kind == "type":
             continue
         head = whole[one.start : one.end].partition("{")[0]
-        if (one.called and one.body and _called(whole, one) == name) or (
+        if (one.called and one.body and function_name(whole, one) == name) or (
             one.kind == "variable" and re.search(rf"\b{name}\s*(?:[\[=;,{{]|$)", head)
         ):
             what = "function" if one.called else "variable"
@@ -294,6 +391,11 @@ def _missed(text: str, error: CompileError, dropped: dict[str, CompileError], wh
     """Return `error`, or the reason why a declaration in its line was removed, or that it is a texture reference."""
     line = text.splitlines()[error.line - 1] if error.line else ""
     cause = next((dropped[word] for word in re.findall(r"\w+", line) if word in dropped), None)
+    strange = next((one for one in line if not one.isascii()), "")
+    if strange and "unrecognized token" in str(error):
+        called = character_name(strange, "no name")
+        sentence = f"{str(error).rstrip('.')}: U+{ord(strange):04X}, {called}, is no character of C++."
+        return CompileError(sentence, error.log, error.line)
     name = missed_name(str(error))
     if cause is None and name and re.search(rf"\b(?:texture|surface)\s*<[^;]{{1,200}}>\s*{name}\b", whole):
         sentence = str(error).rstrip(".") + ": a texture reference, which CUDA 12 ended; read an array in its place."
@@ -309,18 +411,12 @@ def _of_device(text: str, line: int | None) -> Declaration | None:
 
 def _without(text: str, one: Declaration) -> str:
     """Return the text without a declaration, and without a function's forward declarations."""
-    name = _called(text, one) if one.called and one.body else ""
+    name = function_name(text, one) if one.called and one.body else ""
     text = blanked(text, one.start, one.end)
     for each in declarations(text) if name else ():
-        if each.called and not each.body and _called(text, each) == name:
+        if each.called and not each.body and function_name(text, each) == name:
             text = blanked(text, each.start, each.end)
     return text
-
-
-def _called(text: str, one: Declaration) -> str:
-    """Return the name of a function."""
-    found = re.search(r"(\w+)\s*\(", text[one.start : one.end])
-    return found[1] if found else ""
 
 
 def warnings_of(source: Source, log: str) -> tuple[CompilerWarning, ...]:
@@ -344,7 +440,7 @@ def _of_host(text: str, line: int) -> Declaration | None:
 
 
 def _left_out(member: Declaration) -> bool:
-    return member.kind == "function" and member.body and not set(member.words) & (_OF_DEVICE | _IN_LAYOUT)
+    return member.kind == "function" and not set(member.words) & (_OF_DEVICE | _IN_LAYOUT)
 
 
 def _at(found: Iterable[Declaration], text: str, line: int) -> Iterator[Declaration]:

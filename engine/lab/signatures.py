@@ -6,11 +6,22 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from engine.lab.top_level import after_template, declarations, expanded, parts, template_parameters, uncommented
+from engine.lab.top_level import (
+    Declaration,
+    after_template,
+    body_start,
+    declarations,
+    expanded,
+    is_left_out,
+    parts,
+    template_parameters,
+    uncommented,
+)
 
 _PARAMETER = re.compile(r"\.param\s+(?:\.align\s+\d+\s+)?\.([a-z]+)(\d+)[^,\[\n]*?\s(\w+)(?:\[(\d+)\])?\s*(?:,|$)")
 _ABOUT = re.compile(
-    r"__(?:launch_bounds|cluster_dims|block_size)__\s*\((?:[^()]|\([^()]{0,99}\)){0,99}\)|__(?:grid_constant|restrict)__|//[^\n]*|/\*.*?(?:\*/|\Z)",
+    r"\b(?:__(?:launch_bounds|cluster_dims|block_size|attribute|align)__|__(?:attribute|declspec)|alignas)\s*"
+    r"\((?:[^()]|\([^()]{0,99}\)){0,99}\)|\[\[[^\[\]]{0,99}\]\]|__(?:grid_constant|restrict)__|//[^\n]*|/\*.*?(?:\*/|\Z)",
     re.DOTALL,
 )
 _ASSIGNED = re.compile(r"(?<![\w.\]])(\w+)\s*=(?!=)\s*([^;]{1,300})")
@@ -46,23 +57,44 @@ class Declared:
 
 
 def kernels_in(text: str) -> dict[str, Declared]:
-    """Return every kernel that the text declares, by name."""
+    """Return every kernel that the text declares, by name; of several with one name the first that an #if does not
+    leave out."""
     found: dict[str, Declared] = {}
+    starts: dict[str, int] = {}
     for one in declarations(text):
         if "__global__" in one.words and one.called:
-            whole = expanded(_ABOUT.sub(" ", text[after_template(text, one) : one.end]), "__global__", text)
-            head = whole.partition("__global__")[2] or whole
-            named = re.search(r"(\w+)\s*\(", head)
+            head, named = _head(text, one)
             if named:
                 inside = _bracketed(head[named.end() :])
                 written = tuple(part.strip() for part in parts(inside))
                 names = tuple(_name_of(part) for part in written)
                 own = tuple(" ".join(part.split()) for part in template_parameters(text, one))
                 line = text.count("\n", 0, one.start) + 1
-                found.setdefault(named[1], Declared(names, written, own, one.scope, line, one.body))
+                made = Declared(names, written, own, one.scope, line, one.body)
+                if found.setdefault(named[1], made) is not made and is_left_out(text, starts[named[1]]):
+                    found[named[1]] = made
+                if found[named[1]] is made:
+                    starts[named[1]] = one.start
                 if one.body and not found[named[1]].defined:  # a declaration need not name its parameters
                     found[named[1]] = replace(found[named[1]], parameters=names, written=written, defined=True)
     return found
+
+
+def function_name(text: str, one: Declaration) -> str:
+    """Return the name of the function `one`."""
+    named = _head(text, one)[1]
+    return named[1] if named else ""
+
+
+def _head(text: str, one: Declaration) -> tuple[str, re.Match[str] | None]:
+    """Return what stands before the body of a function, without attributes, and its name with the bracket after it."""
+    head = _ABOUT.sub(" ", text[after_template(text, one) : body_start(text, one) if one.body else one.end])
+    if "__global__" in one.words:
+        for word in ("__global__", "__launch_bounds__"):
+            head = expanded(head, word, text)
+        head = _ABOUT.sub(" ", head)
+        head = head.partition("__global__")[2] or head
+    return head, re.search(r"(\w+)\s*(?:<[^<>()]{0,200}>\s*)?\(", head)  # also f<3>( of a specialisation
 
 
 def is_read(text: str, kernel: str, parameter: str) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 # Tokens that are one piece whatever they contain. Identifiers and numbers are among them, because quotes follow both.
@@ -26,6 +28,11 @@ _QUALIFIED = (
 _TYPES = frozenset(("struct", "class", "union", "enum", "using", "typedef", "namespace"))
 _SPECIFIER = re.compile(r"__(?:device|global|host)__")
 _DEFINED = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?:\(([^()\n]{0,200})\))?[ \t]*((?:\\\n|[^\n])*)", re.MULTILINE)
+_DIRECTIVE = re.compile(r"(?:#|%:) ?(\w+) ?(.*)")
+_COMPARED = re.compile(r"(!?) ?\(? ?(defined)? ?\(? ?(\w+) ?\)? ?(?:(==|!=|<=?|>=?) ?(\w+))? ?\)?")
+_SIGNS: dict[str, Callable[[int, int], bool]] = {
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
 _LONGEST_HEAD = 4096  # characters
 _MOST_EXPANDED = 64  # uses of a macro
 _ACCESS = re.compile(r"\b(?:public|private|protected)\s*:(?!:)")
@@ -169,27 +176,67 @@ def _in_branch(directive: str, branches: list[tuple[int, int]], depth: int, roun
 def open_branch(text: str, place: int) -> tuple[int, str] | None:
     """Return line and text of the #if, or the #else, around an index that is not taken as far as the text tells; None:
     there is none."""
-    opened: list[tuple[int, str, bool | None]] = []  # line, directive, whether it is taken
-    known: set[str] = set()
+    opened = _open_branches(text, place)
+    surest = [one for one in opened if one[2] is False] or [one for one in opened if one[2] is None] or opened
+    return surest[-1][:2] if surest else None
+
+
+def is_left_out(text: str, place: int) -> bool:
+    """Return whether an #if around an index leaves it out for certain."""
+    return any(taken is False for _, _, taken in _open_branches(text, place))
+
+
+def _open_branches(text: str, place: int) -> list[tuple[int, str, bool | None]]:
+    """Return line and text of each #if or #else around an index, and whether it is taken; None: the text does not
+    tell."""
+    opened: list[tuple[int, str, bool | None]] = []
+    before: list[bool | None] = []  # whether an earlier branch of each is taken
+    known: dict[str, str] = {}
     for start, end in directives(text):
         if start > place:
             break
         written = " ".join(uncommented(text[start:end]).split())
-        words = re.findall(r"\w+", written)
+        found = _DIRECTIVE.match(written)
+        word, rest = (found[1], found[2]) if found else ("", "")
         line = text.count("\n", 0, start) + 1
-        if words[:1] == ["define"]:
-            known |= {*words[1:2]}
-        elif words[:1] in (["ifdef"], ["ifndef"]):
-            opened.append((line, written, (words[-1] in known) == (words[0] == "ifdef")))
-        elif words[:1] == ["if"]:
-            opened.append((line, written, False if words[1:] == ["0"] else True if words[1:] == ["1"] else None))
-        elif words[:1] in (["else"], ["elif"]) and opened:
-            taken = opened.pop()[2]
-            opened.append((line, written, None if taken is None or words[0] == "elif" else not taken))
-        elif words[:1] == ["endif"] and opened:
+        if word in ("define", "undef"):
+            name, _, value = rest.partition(" ")
+            known.pop(name, None) if word == "undef" else known.update({name: value})
+        elif word in ("if", "ifdef", "ifndef"):
+            asked = rest if word == "if" else f"{'!' * (word == 'ifndef')}defined {rest}"
+            opened.append((line, written, _condition(asked, known)))
+            before.append(False)
+        elif word in ("else", "elif") and opened:
+            last = opened.pop()[2]
+            before[-1] = True if True in (last, before[-1]) else None if None in (last, before[-1]) else False
+            own = _condition(rest, known) if word == "elif" else True
+            own = own if before[-1] is False or own is False else None
+            opened.append((line, written, False if before[-1] else own))
+        elif word == "endif" and opened:
             opened.pop()
-    surest = [one for one in opened if one[2] is False] or [one for one in opened if one[2] is None] or opened
-    return surest[-1][:2] if surest else None
+            before.pop()
+    return opened
+
+
+def _condition(asked: str, known: Mapping[str, str]) -> bool | None:
+    """Return the value of a number, a macro, `defined` or a comparison of two; None: the text does not tell. A name
+    without a definition counts as undefined, unless the compiler or a header may define it."""
+    found = _COMPARED.fullmatch(asked.strip())
+    if found is None:
+        return None
+    no, defined, name, sign, other = found.groups()
+    foreign = not name.isdigit() and name not in known and re.match("_|CUDA|CUB|THRUST|WIN|NV", name) is not None
+    left, right = (_number(word, known) for word in (name, other or "0"))
+    if foreign or (defined and sign):
+        return None
+    if defined:
+        return (name in known) != bool(no)
+    return None if left is None or right is None else _SIGNS[sign or "!="](left, right) != bool(no)
+
+
+def _number(word: str, known: Mapping[str, str]) -> int | None:
+    value = known.get(word, "0") if not word.isdigit() else word
+    return int(value) if value.isdigit() else None
 
 
 def blanked(text: str, start: int, end: int) -> str:

@@ -1,1 +1,1 @@
-"""What the lectures say, beside what is measured and counted here."""
+"""The lectures' claims, laws and figures beside the measurements and counts of this program."""

@@ -1,4 +1,4 @@
-"""What a rung changed: a counter by source line, and before and after.
+"""What a rung changed: a counter by source line, and its values before and after.
 
 line_values(measurement, counter) -> {line: value}    change(before, after, counter) -> Change
 meant(ladder, position) -> (counter, direction)
@@ -19,7 +19,7 @@ _LITTLE = 1.05  # below this factor the difference says more
 
 
 def values_of(measurement: Measurement | None) -> dict[str, float | None]:
-    """Return every counter of ON_LINES over the whole run; None where it was not counted, as on the CPU."""
+    """Return every counter of ON_LINES over the whole run; None if it was not counted, as on the CPU."""
     if measurement is None or not measurement.counters:
         return dict.fromkeys(ON_LINES)
     found = {**with_derived(measurement.counters), FINDINGS: len(measurement.findings),
@@ -28,7 +28,7 @@ def values_of(measurement: Measurement | None) -> dict[str, float | None]:
 
 
 def _launches(m: Measurement) -> int | None:
-    """Return how many kernel launches gave the answer; None where what was run can no longer be planned."""
+    """Return how many kernel launches gave the answer; None if the run can no longer be planned."""
     if not isinstance(m.choice, Settled):
         return None
     try:
@@ -39,7 +39,7 @@ def _launches(m: Measurement) -> int | None:
 
 
 def line_values(measurement: Measurement, counter: str) -> dict[int, float]:
-    """Return the value of `counter` at each .cu line that was executed; lines where it was not counted are left out."""
+    """Return the value of `counter` at each executed .cu line; lines without a count are left out."""
     if counter == FINDINGS:
         at = [line for found in measurement.findings for line in {found.line, found.other_line} if line]
         return {line: float(at.count(line)) for line in sorted(set(at))}
@@ -49,7 +49,8 @@ def line_values(measurement: Measurement, counter: str) -> dict[int, float]:
 
 
 def shares(values: Mapping[int, float], counter: str) -> dict[int, float]:
-    """How hot each line is, 0 to 1: its part of the hottest line; of active lanes, how many of 32 are missing."""
+    """Return the heat of each line, 0 to 1: its part of the hottest line's value; for active lanes, the part of 32 that
+    is missing."""
     full = COUNTERS[counter].full
     if full is not None:
         return {line: 1 - value / full for line, value in values.items()}
@@ -59,9 +60,9 @@ def shares(values: Mapping[int, float], counter: str) -> dict[int, float]:
 
 @dataclass(frozen=True)
 class Change:
-    """One counter before and after a rung, and the sentence that says what became of it. None: not counted.
+    """One counter before and after a rung, and a sentence about the change. None: not counted.
 
-    `direction`: "fall", "rise" or "stay"; empty where it was not counted.
+    `direction`: "fall", "rise" or "stay"; empty if it was not counted.
     """
 
     counter: str
@@ -73,7 +74,7 @@ class Change:
 
 
 def change(before: Measurement | None, after: Measurement | None, counter: str) -> Change:
-    """What a rung did to `counter`, against the rung before."""
+    """Return the change of `counter` from the rung before."""
     old, new = values_of(before)[counter], values_of(after)[counter]
     title, words = COUNTERS[counter].label, COUNTERS[counter].title
     if old is None or new is None:
@@ -95,7 +96,7 @@ def _or_none(counter: str, value: float) -> str:
 
 
 def _uncounted(run: Measurement | None, words: str) -> str:
-    """Why a counter of `run` cannot be compared."""
+    """Return why a counter of `run` cannot be compared."""
     why = f"{words} were not counted on both rungs"
     if run is not None and run.cpu:
         why = f"{run.kernel} runs on the CPU, where nothing is counted"
@@ -109,15 +110,16 @@ def _factor(ratio: float) -> str:
 
 
 def meant(ladder: Ladder, position: int) -> tuple[str, str] | None:
-    """(counter, "fall", "rise" or "stay"): what a rung is meant to show against the one before; None: nothing."""
+    """Return (counter, "fall", "rise" or "stay"), the change that a rung is meant to show; None if it is meant to show
+    none."""
     text = ladder.rungs[position].shows if position else ""
     return (text.lstrip("+="), {"+": "rise", "=": "stay"}.get(text[0], "fall")) if text else None
 
 
 def shown_counter(ladder: Ladder, position: int) -> str:
-    """Return the counter to look at on a rung: what it is meant to change.
+    """Return the counter to look at on a rung: the one that it is meant to change.
 
-    On the first: what the next one will bring down, else what its kernel is about.
+    On the first rung: the one that the next rung lowers, else the one that its kernel is about.
     """
     here = meant(ladder, position)
     if here:

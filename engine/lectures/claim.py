@@ -1,4 +1,4 @@
-"""A claim: a quantity of some runs stands in a relation to a number, and certain words say so.
+"""A claim: a sentence by which a quantity of some runs has a relation to a number.
 
 Lectures, rungs and sheets all make claims; engine.lectures.judge decides them.
 """
@@ -28,7 +28,7 @@ class Counted:
     second run: the count of the second over that of the first.
 
     `over`, `under`: names in engine.records.counters. `whole_under`: `under` is of the whole run even with a `line`.
-    `unit`: what the number is called.
+    `unit`: of the number.
     """
 
     over: str
@@ -42,10 +42,10 @@ class Counted:
 @dataclass(frozen=True)
 class TimeRatio:
     """The slower time over the faster one, of runs in pairs (slower, faster), multiplied over all pairs; of another
-    `metric`, where more is better, the faster over the slower. `medians`: the intervals of the times do not count.
+    `metric`, in which more is better, the faster over the slower. `medians`: the times' intervals do not count.
 
-    `beyond`: the runs are one pair and a third, whose time is taken away from both. `unit`, `words`: what to call the
-    ratio, and what the lecture says if it names no number, if "as fast" and "faster" do not fit.
+    `beyond`: the runs are one pair and a third run, whose time is subtracted from both. `unit`, `words`: for a ratio
+    that "as fast" does not fit, and for a sentence without a number that "faster" does not fit.
     """
 
     metric: str = "time_us"
@@ -57,12 +57,12 @@ class TimeRatio:
 
 @dataclass(frozen=True)
 class FastestBlock:
-    """The block size with the shortest time among runs that differ in it."""
+    """The block size with the shortest time, among runs that differ in block size only."""
 
 
 @dataclass(frozen=True)
 class Status:
-    """How a run ends. `edit`: (old, new), what is changed in its kernel's text before it runs."""
+    """The status in which a run ends. `edit`: (old, new), a change of its kernel's text before it runs."""
 
     edit: tuple[str, str] | None = None
 
@@ -74,8 +74,8 @@ class Findings:
 
 @dataclass(frozen=True)
 class Computed:
-    """A number in `unit` that is computed from `source`; `compute()` may compile. `words`: what the lecture says if it
-    names no number, "more instructions"."""
+    """A number in `unit` that is computed from `source`; `compute()` may compile. `words`: the lecture's words if it
+    names no number, such as "more instructions"."""
 
     compute: Callable[[], float]
     unit: str
@@ -85,19 +85,19 @@ class Computed:
 
 @dataclass(frozen=True)
 class Untestable:
-    """Nothing that a run decides: what hardware costs to build, say."""
+    """A question that no run decides, such as the cost of hardware."""
 
 
 Quantity = Counted | TimeRatio | FastestBlock | Status | Findings | Computed | Untestable
 
-# about: more than 1, and of about this size. Of times, all but the last two allow for run-to-run differences.
+# about: more than 1, and of about this size. For times, all but the last two allow for run-to-run differences.
 Relation = Literal["equals", "one of", "more than", "about", "at least", "at most"]
 
-# direction: more, as the words say, but not by as much, or by more; close: no difference, but the words promise one
+# direction: more, as the sentence says, but by another factor; close: no difference, but the sentence promises one
 Outcome = Literal["holds", "direction", "differs", "close", "untestable"]
 
-# Why words do not hold here: the lecture errs; the GPU or its compiler changed since; the run is judged by rules of
-# today; the words are true, but not of this case.
+# Why a sentence does not hold here: the lecture errs; the GPU or its compiler has changed since; today's rules judge
+# the run; the sentence is true, but not in this case.
 Cause = Literal["", "error", "changed", "rules", "case"]
 
 
@@ -105,10 +105,10 @@ Cause = Literal["", "error", "changed", "rules", "case"]
 class Claim:
     """`quantity` of `runs` stands in `relation` to `expected`: a number, or the statuses that a run may end with.
 
-    `lecture`, `slide`, `sentence`: the words, and where they stand; `ladder`: on whose page. `case`: what of the words
-    is checked here. `today`: what comes instead today, an outcome, a number or a status; None: the words hold. `why`:
-    the reason, if they do not, or if nothing decides them; `cause`: of which kind it is. `question`: what the runs
-    answer, if the words only raise it; a sentence with a question mark is one.
+    `lecture`, `slide`, `sentence`: the quotation and its place; `ladder`: the page that shows it. `case`: the case that
+    is checked here. `today`: the known result of today (an outcome, a number or a status) if the sentence does not
+    hold; `why`: the reason, also if no run decides it; `cause`: the kind of reason. `question`: the question that the
+    runs answer, if the sentence only raises it; a sentence with a question mark is one.
     """
 
     name: str
@@ -128,7 +128,7 @@ class Claim:
 
     @property
     def asks(self) -> bool:
-        """Return whether the words ask, so the runs give an answer and no verdict."""
+        """Return whether the sentence asks, so the runs give an answer and no verdict."""
         return bool(self.question) or self.sentence.endswith("?")
 
 
@@ -156,8 +156,8 @@ def emulated(
 
 
 def figure(ladder: str, kernel: str, block_size: int | None = None, n: int | None = None) -> Published:
-    """Return what the lecture prints of this kernel, or of the rung that it stands in for: the first figure, or that
-    of this block size and n. StopIteration: it prints none."""
+    """Return the figure that the lecture prints for this kernel, or for the rung that it stands in for: the first one,
+    or the one at this block size and n. StopIteration: there is none."""
     return next(
         printed
         for rung in LADDERS[ladder].rungs

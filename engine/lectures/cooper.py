@@ -56,6 +56,10 @@ def _printed(figure: str) -> float:
 
 
 _AT_A_TIME = _printed("threads at a time")
+_THIS_BLOCK = (
+    "If this little block of code executed, say 3600 times in our larger program, then we would have changed a 5.5 "
+    "hour program into a 5.5 minute program."
+)
 
 CLAIMS: tuple[Claim, ...] = (
     Claim("integral", COOPER, "Our example", "The value of the integral is about -0.34702211863386324383.", "cooper",
@@ -84,8 +88,8 @@ CLAIMS: tuple[Claim, ...] = (
     Claim("threads-must-wait", COOPER, "Syncthreads()", "64 threads must wait until other threads in block have "
           "executed before they start.", "cooper", STATUS, "one of", ("deadlock",),
           (_emulated(_integral("trapezoid_blocked_global")),), "256 threads per block, which meet at barriers", "ok",
-          "All 256 threads of a block start together, and their warps take turns. If 64 of them had to wait until the "
-          "others have finished, the first __syncthreads() would never end.", "error"),
+          "A block becomes resident as a whole, and its warps take turns on the cores. If 64 threads could not start "
+          "before the others had ended, the first __syncthreads() would never return.", "error"),
     Claim("fastest-memory", COOPER, "Global memory", "Small static allocations go into registers. These comprise the "
           "fastest memory of all.", "cs121-latency", TIMES, "more than", 1, (Choice("latency_constant", 2**18, 256),
           Choice("latency_register", 2**18, 256)), "a chain of 1024 steps through constant memory and in a register; "
@@ -96,6 +100,12 @@ CLAIMS: tuple[Claim, ...] = (
           _printed("lines of the last program") / _printed("lines of the scalar program"), (),
           "the last version of the lecture against the scalar one, kernels alone", "direction", "Our files have no "
           "host code: the engine allocates, copies and launches for all kernels."),
+    Claim("bitter-end", COOPER, "Divergent branch", "Every warp has at least one thread that hangs on to the bitter "
+          "end.", "cooper", Counted("shared_store_requests", line="f_val[tid] += f_val[tid + jump]",
+          unit="additions of a warp"), "equals", 64, emulated("trapezoid_shared_host", n=256, block_size=256,
+          dtype="float64", combine="host"), "256 threads: 8 warps, 8 passes through the loop", 47, "Every warp adds in "
+          "the first five passes, up to jump 16. After these only every second warp works, then every fourth, then "
+          "one: 8 * 5 + 4 + 2 + 1.", "error"),
     Claim("gpu-wins", COOPER, "So what?", "We have taken a scalar program that took five seconds to execute, and sped "
           "it up so much that it now takes .09 seconds.", "cooper", TIMES, "about",
           _printed("seconds of the scalar program") / _printed("seconds of the last program"),
@@ -135,10 +145,10 @@ CLAIMS: tuple[Claim, ...] = (
     Claim("rounds-of-threads", COOPER, "Syncthreads()", "SMs on this card have size 192.", "cooper",
           Computed(lambda: _AT_A_TIME / _printed("cores of an SM"), "SMs", _PRINTED), "equals", 14, (),
           "2688 threads at a time"),
-    Claim("hours", COOPER, "So what?", "Executed 3600 times, we would have changed a 5.5 hour program.", "cooper",
+    Claim("hours", COOPER, "So what?", _THIS_BLOCK, "cooper",
           Computed(lambda: (figure(COOPER, "trapezoid_scalar").time_ms or 0) / 1000, "hours", _PRINTED), "equals",
           _printed("hours of the scalar program"), (), "3600 times 5.5 seconds"),
-    Claim("minutes", COOPER, "So what?", "We would have changed it into a 5.5 minute program.", "cooper",
+    Claim("minutes", COOPER, "So what?", _THIS_BLOCK, "cooper",
           Computed(lambda: round(60 * _printed("seconds of the last program"), 1), "minutes", _PRINTED), "about",
           _printed("minutes of the last program"), (), "3600 times .09 seconds, which the slide rounds up"),
     Claim("partial-warp", COOPER, "Warps", "Any block whose thread count is not a multiple of 32 will result in one "

@@ -44,7 +44,7 @@ def _emulated(kernel: str, dtype: str = "int32") -> Choice:
 
 
 def _gain(kernel: str) -> float:
-    """Return the speedup that the lecture prints of a kernel against the one before."""
+    """Return the step speedup that the lecture prints for a kernel."""
     gain = figure("harris", kernel).step_speedup
     assert gain is not None
     return gain
@@ -52,14 +52,14 @@ def _gain(kernel: str) -> float:
 
 def _step(number: int, slow: str, fast: str, sentence: str, why: str = "", today: str | None = None,
           cause: Cause = "") -> Claim:  # fmt: skip
-    """Kernel `number` of the lecture's table is as much faster than the one before as the table says."""
+    """Return the claim that kernel `number` is as much faster than the one before as the lecture's table says."""
     return Claim(f"step-{number}", CROVELLA, _TABLE, sentence, "harris", TIMES, "about", _gain(fast),
                  (_rung(slow), _rung(fast)), f"kernel {number} against kernel {number - 1}", today, why,
                  cause)  # fmt: skip
 
 
 def _printed(name: str, slide: str, kernel: str, blocks: int) -> Claim:
-    """The loop as the slide prints it, with so many blocks of 128 threads."""
+    """Return the claim that the loop is right as the slide prints it, with so many blocks of 128 threads."""
     square = blocks == 128
     return Claim(name, CROVELLA, slide, "idx += blockDim.x*blockDim.x; // grid width.", "crovella",
                  Status(_AS_PRINTED), "one of", ("ok",), emulated(kernel, n=2**15, grid_size=blocks),
@@ -109,9 +109,10 @@ CLAIMS: tuple[Claim, ...] = (
           "Therefore a likely bottleneck is instruction overhead. Strategy: unroll loops.",
           "Less than in the lecture: instructions cost less today, beside launches and memory.", "direction"),
     _step(6, "reduce_unroll_volatile", "reduce_complete_volatile", "Results in a very efficient inner loop!",
-          "With 128 threads one step of the loop is left to unroll, that with stride 64.", "close", "changed"),
+          "Instructions cost less today, beside launches and memory; and with 128 threads only one step of the loop, "
+          "that with stride 64, is left to unroll.", "close", "changed"),
     _step(7, "reduce_complete_volatile", "reduce_multiple_volatile",
-          "Combine sequential and parallel reduction. Can lead to significant speedups in practice."),
+          "Sometimes called algorithm cascading. Can lead to significant speedups in practice."),
     Claim("all-steps", CROVELLA, _TABLE, "Kernel 7: multiple elements per thread, cumulative speedup 30.04x.",
           "harris", TIMES, "about", _LAST.cumulative_speedup or 0, (_rung("reduce_interleaved"),
           _rung("reduce_multiple_volatile")),
@@ -145,7 +146,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim("lockstep", CROVELLA, "Unrolling the Last Warp",
           "Instructions are SIMD synchronous within a warp. We don't need to __syncthreads().", "harris", STATUS,
           "one of", ("ok",), (_emulated("reduce_unroll_volatile"),), today="hazard", why="Since Volta no warp "
-          "promises lockstep. The answer is still right on most runs, but only __syncwarp guarantees it.",
+          "promises lockstep. The answer was right in every recorded run, but only __syncwarp guarantees it.",
           cause="rules"),
     Claim("volatile", CROVELLA, "Reduction #5: Unroll the Last Warp",
           "IMPORTANT: For this to be correct, we must use the volatile keyword!", "harris", Status(_NO_VOLATILE),
@@ -162,8 +163,9 @@ CLAIMS: tuple[Claim, ...] = (
           "a bus of 384 bits, 900 MHz at double data rate"),
     Claim("peak-of-v100", CROVELLA, "What is Our Optimization Goal?", "V100 GPU memory bandwidth 900 GB/s.", "harris",
           Computed(lambda: H200.bandwidth_gb_s, "GB/s", "the GPU's data sheet"), "equals",
-          printed("crovella", "bandwidth of the V100"), (), "the peak of the H200, which the bars are measured by",
-          4800, "The H200 is a later GPU, with faster memory.", "changed"),
+          printed("crovella", "bandwidth of the V100"), (), "of the H200", 4800,
+          "The H200 is a later GPU, with faster memory.", "changed",
+          "What is the peak of the GPU that recorded the times?"),
     Claim("sum-of-floats", CROVELLA, "Motivating example",
           "sum variable contains the sum of all the elements of array a.", "float-truths", STATUS, "one of", ("ok",),
           (Choice("floats_serial", 2**24 + 2**20, 256, dtype="float32", device="emulator"),),
@@ -189,7 +191,7 @@ CLAIMS: tuple[Claim, ...] = (
           "more than", 1, (_single("reduce_atomic", "atomic", 256), _single("reduce_grid_stride_atomic", "atomic",
           256)), "one per element against one per block"),
     Claim("no-host", CROVELLA, "Reduce version 8",
-          "These partial sums can be transferred back to the host for the final summation.", "crovella", TIMES,
+          "These partial sums (sdata) can be transferred back to the host for the final summation.", "crovella", TIMES,
           "more than", 1, (_single("reduce_grid_stride_host", "host", 256), _single("reduce_grid_stride_atomic",
           "atomic", 256)), "with the sum on the host against version 9",
           question="What do the copy to the host and the sum there cost?"),

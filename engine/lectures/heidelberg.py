@@ -1,7 +1,7 @@
 """The claims of Heidelberg (GPU Computing 07, Scheduling Optimizations), each with the runs that decide it.
 
-As printed, its #5 and #6 are wrong on a GPU of today, so they have no times. Both are timed with __syncwarp in their
-place, and the claim says so.
+As printed, #5 and #6 are wrong on a GPU of today, so they have no times. Versions with __syncwarp are timed in their
+place, and the claims say so.
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ from engine.lectures.claim import (
     Cause,
     Claim,
     Computed,
+    Counted,
     FastestBlock,
     Status,
+    TimeRatio,
     emulated,
     figure,
 )
@@ -49,7 +51,7 @@ def _rate(kernel: str, block_size: int) -> float:
 
 def _throughput(name: str, slow: str, fast: str, sentence: str, block_size: int = 128, today: str | None = None,
                 why: str = "", cause: Cause = "") -> Claim:  # fmt: skip
-    """Return the claim of one row of the lecture's table against the row before, with `block_size` threads."""
+    """Return the claim about one row of the lecture's table and the row before, at `block_size` threads."""
     here = f"; here {_MADE_RIGHT}" if fast == _FIVE else ""
     rates = _rate(slow, block_size), _rate(fast, block_size)
     return Claim(name, HEIDELBERG, _TABLE, sentence, "heidelberg", TIMES, "about", rates[1] / rates[0],
@@ -58,7 +60,7 @@ def _throughput(name: str, slow: str, fast: str, sentence: str, block_size: int 
 
 
 def _best(number: int, kernel: str, today: str | None = None) -> Claim:
-    """Return the claim of the lecture's maxThr of version `number`."""
+    """Return the claim about the lecture's maxThr of version `number`."""
     words = f"#{number}, {_MADE_RIGHT}" if kernel in (_FIVE, _SIX) else f"#{number}"
     sizes = KERNELS[kernel].block_sizes
     return Claim(f"best-block-{number}", HEIDELBERG, _TABLE, "maxThr: 128.", "heidelberg", FastestBlock(), "equals",
@@ -79,20 +81,23 @@ def _ones(kernel: str) -> Choice:
 
 
 def _length(kernel: str, block_size: int) -> int:
-    """Return the machine instructions of a kernel with this block size."""
+    """Return the number of machine instructions of a kernel with this block size."""
     entry = KERNELS[kernel]
     source = Source(entry.file_name, entry.text, "int32", (("BLOCK_SIZE", block_size),))
     return resources_of(source, kernel, GPU.architecture).instructions
 
 
 def _lengths(*block_sizes: int) -> float:
-    """#6 for all of these block sizes against #5, which needs one kernel for all."""
+    """Return the length of #6 for all of these block sizes over that of #5, which is one kernel for all."""
     return sum(_length("reduce_complete_guarded", size) for size in block_sizes) / _length("reduce_unroll_guarded", 128)
 
 
 _GOAL = Choice("reduce_interleaved", 2**22, 128, combine="relaunch", device="gpu")
 _EVERY_BLOCK = (*SMALL_BLOCKS, *KERNELS["reduce_complete_guarded"].block_sizes)
-_LARGER_BLOCKS = "A block of 256 threads needs half as many blocks, block sums and ends of trees as blocks of 128."
+_LARGER_BLOCKS = (
+    "With 256 threads there are half as many blocks, block sums and ends of trees as with 128. Why 128 was best then, "
+    "the lecture does not say."
+)
 _NO_ORDER = (
     "Compiled for this GPU, a lane loads its neighbour's number before the neighbour has stored it. Without volatile "
     "or __syncwarp the compiler may do so, as the thread itself never changes that word."
@@ -102,6 +107,10 @@ CLAIMS: tuple[Claim, ...] = (
     Claim("coalescing", HEIDELBERG, "Reduction #1: interleaved addressing", "Collective load. Coalescing issues?",
           "heidelberg", replace(SECTORS, line="in[i]"), "equals", 4, emulated("reduce_interleaved"),
           "none: 32 neighbours read 32 ints, which are 4 sectors of 32 bytes"),
+    Claim("two-loads", HEIDELBERG, "Reduction #1: interleaved addressing", "Two loads per thread, but sequentially.",
+          "heidelberg", Counted("shared_load_requests", "shared_store_requests",
+          line="partial[tid] += partial[tid + stride]", unit="loads"), "equals", 2, emulated("reduce_interleaved"),
+          "for each sum that a thread stores in a step"),
     Claim("why-syncthreads-load", HEIDELBERG, "Reduction #1: interleaved addressing",
           "Synchronization. Why syncthreads?", "heidelberg", Status(("T(0);\n    __syncthreads();", "T(0);")),
           "one of", ("wrong", "hazard"), (_exercise("reduce_interleaved"),), "without the barrier after the load"),
@@ -181,7 +190,8 @@ CLAIMS: tuple[Claim, ...] = (
           "Volta's ITS: thread #0 will eventually (question of when, not if) be scheduled for execution.",
           "heidelberg-volta", STATUS, "one of", ("ok",), (_warp("lock_spin", "gpu"),), "the plain lock on a GPU"),
     Claim("ticket-lock", HEIDELBERG, "Starvation-free algorithms",
-          "Any process of an algorithm is bypassed at most a finite number times before being allowed access.",
+          "any process (or concurrent part) of an algorithm is bypassed at most a finite number times before being "
+          "allowed access to the shared resource.",
           "heidelberg-volta", STATUS, "one of", ("ok",), (_warp("lock_ticket", "gpu"),),
           "a lock that serves in order, on a GPU"),
     Claim("not-reconverged", HEIDELBERG, _ITS, "Z in the example is not reconverged.", "heidelberg-volta", STATUS,
@@ -242,8 +252,9 @@ CLAIMS: tuple[Claim, ...] = (
           "the plan of #1"), "more than", 1, (), "more than a byte moves for each addition, so the reduction's goal is "
           "GB/s"),
     Claim("algorithm-first", HEIDELBERG, "Optimizing code", "3. Optimize the algorithm. 4. Unroll loops.",
-          "heidelberg", TIMES, "more than", 1, (_rung("reduce_interleaved"), _rung("reduce_first_add"), _rung(_SIX),
-          _rung("reduce_first_add")), f"#1 to #4 gain more than #4 to #6 {_MADE_RIGHT}"),
+          "heidelberg", TimeRatio(unit="the gain", words="a larger gain"), "more than", 1, (_rung("reduce_interleaved"),
+          _rung("reduce_first_add"), _rung(_SIX), _rung("reduce_first_add")),
+          f"#1 to #4, the algorithm, against #4 to #6 {_MADE_RIGHT}, the unrolling"),
     Claim("when-to-stop", HEIDELBERG, "Optimizing code", "5. Templating for optimal code. Good optimizations know when "
           "to stop.", "heidelberg", TIMES, "equals", 1, (_rung(_FIVE), _rung(_SIX)),
           f"the last step, #6 against #5 {_MADE_RIGHT}: no difference, a reason to stop"),

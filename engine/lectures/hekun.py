@@ -14,16 +14,16 @@ _TREE = Choice("reduce_register_tree", 4096, 128, device="emulator")
 _STORE = "    partial[tid] = sum;\n    __syncthreads();"
 _HALVED = "            sum = partial[tid] + partial[tid + stride];\n        __syncthreads();"
 
-# The numbers of glibc's rand(), as a C program gets them that never calls srand().
+# The numbers of glibc's rand() in a C program that never calls srand().
 _LAG, _NEAR = 31, 3  # each number is the sum, modulo 2^32, of those 31 and 3 places before it
-_UNUSED = 310  # rand() throws away the first sums
+_UNUSED = 310  # rand() drops the first sums
 _AT_ONCE = 256 * _LAG
 
 
 def sum_of_digits(count: int) -> int:
-    """Return the sum of `count` numbers rand() % 10, unseeded, which is the seed 1.
+    """Return the sum of `count` numbers rand() % 10, with the default seed 1.
 
-    Every number is a fixed combination of any 31 that follow each other, so thousands are made by one product.
+    Every number is a fixed combination of 31 earlier neighbours, so one product makes thousands.
     """
     state = _first()
     weights = np.zeros((_LAG + _AT_ONCE, _LAG), np.uint32)
@@ -33,13 +33,13 @@ def sum_of_digits(count: int) -> int:
     total = 0
     for start in range(0, count, _AT_ONCE):
         numbers = weights[_LAG:] @ state
-        total += int(((numbers >> 1)[: count - start] % 10).sum())  # the lowest bit is not given out
+        total += int(((numbers >> 1)[: count - start] % 10).sum())  # rand() drops the lowest bit
         state = numbers[-_LAG:]
     return total
 
 
 def _first() -> np.ndarray[tuple[int], np.dtype[np.uint32]]:
-    """Return the 31 sums before the first one that rand() gives out."""
+    """Return the 31 sums before the first one that rand() returns."""
     sums = [1]
     while len(sums) < _LAG:
         sums.append(16807 * sums[-1] % (2**31 - 1))
@@ -65,7 +65,8 @@ CLAIMS: tuple[Claim, ...] = (
           10_000_000, 256, 32, combine="atomic")), "10 million numbers, 32 blocks of 256 threads", "direction",
           "Less than in the notes: a CPU of today adds faster, and 32 blocks leave most SMs of the GPU idle."),
     Claim("shared-accumulation", HEKUN, "3. Shared memory", "If directly using the shared memory to do accumulation "
-          "the result could be wrong, where mutliple thread may access the same memory at the same time.", "hekun",
+          "like: acc_tmp[threadIdx.x] += d_in[ele_id];, the result could be wrong because it's in a loop, where "
+          "mutliple thread may access the same memory at the same time.", "hekun",
           STATUS, "one of", ("wrong", "hazard"), (replace(_TREE, kernel="reduce_grid_stride_atomic"),),
           "the sum of a thread in its own word of shared memory", "ok", "Each thread adds to a word of its own, "
           "acc_tmp[threadIdx.x]; no other thread touches it before the barrier.", "error"),

@@ -2,8 +2,8 @@
 
 claims_of(ladder) -> its claims      runs(claim) -> the runs that decide it      verdict(claim, *finds) -> Verdict
 
-If the hardware or the compiler of today differs from what a lecture says, the claim says so, and why; the lecture's
-words and its number stay beside it.
+If today's hardware or compiler differs from the lecture, the claim says so, and why; the lecture's words and number
+stay beside it.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from engine.records.words import three_digits
 
 CLAIMS: tuple[Claim, ...] = (*cs121.CLAIMS, *crovella.CLAIMS, *heidelberg.CLAIMS, *cooper.CLAIMS, *hekun.CLAIMS)
 
-# Times that differ by less than this are not called different: what repeats from run to run is no better.
+# Times that differ by less than this count as equal, because they repeat no better from run to run.
 MARGIN = 0.02
 NEAR = 0.08
 
-# A ratio agrees in size if the gain, ratio - 1, is at least this part of the lecture's gain, and the lecture's at least
-# this part of it. The gain and not the ratio: 1.07 is 94% of 1.14 and half of what was promised. A quarter is what
-# another GPU of the lecture's own time would have changed; beyond it a lecturer has to say another number.
+# A ratio agrees in size if its gain, ratio - 1, is at least this part of the lecture's gain, and the lecture's gain at
+# least this part of it. The gains are compared, not the ratios: 1.07 is 94% of 1.14, but half of its gain. Another GPU
+# of the lecture's own time could have changed the gain by a quarter; beyond that a lecturer has to say another number.
 SAME_SIZE = 0.75
 
 Find = Callable[[Settled], Measurement | None]
@@ -49,10 +49,10 @@ Find = Callable[[Settled], Measurement | None]
 
 @dataclass(frozen=True)
 class Verdict:
-    """A claim beside what was found. `said`, `found`: as text with units; `value`: the number, where it is one.
+    """A claim beside the finding. `said`, `found`: text with units; `value`: the found number, if it is one.
 
-    `outcome`: compared with the words; `as_known`: whether it is what the claim says of today. `measurements`: where
-    it comes from, for its origin; none for a computation.
+    `outcome`: compared with the sentence; `as_known`: whether it is the claim's known result of today. `measurements`:
+    those that it comes from; none for a computation.
     """
 
     claim: Claim
@@ -65,12 +65,12 @@ class Verdict:
 
     @property
     def holds(self) -> bool:
-        """Return whether the words hold here and now."""
+        """Return whether the sentence holds here and now."""
         return self.outcome == "holds"
 
     @property
     def kind(self) -> str:
-        """Return the key of KINDS that says best how the words fared: why they do not hold, if that is known."""
+        """Return the key of KINDS for the verdict: the cause, if the sentence does not hold and the cause is known."""
         if self.claim.asks and self.outcome != "untestable":
             return "answered"
         fails = self.outcome in ("differs", "close")
@@ -94,7 +94,7 @@ KINDS = {
 
 @dataclass(frozen=True)
 class _Found:
-    """What a quantity came to. `value`: a number or a status; `least`, `most`: between which times may have it."""
+    """The value of a quantity: a number or a status; `least`, `most`: the bounds that the times' intervals give."""
 
     value: float | str
     text: str
@@ -109,7 +109,7 @@ def claims_of(ladder: str) -> tuple[Claim, ...]:
 
 def runs(claim: Claim) -> tuple[Settled, ...]:
     """Return the runs that decide a claim, each on its device; none for a computation. ValueError: the text that the
-    claim changes does not stand in the kernel once."""
+    claim changes is not in the kernel exactly once."""
     choices: Sequence[Choice] = claim.runs
     if isinstance(claim.quantity, TimeRatio | FastestBlock):
         choices = [replace(choice, device="gpu") for choice in choices]
@@ -126,7 +126,7 @@ def _edited(name: str, choice: Choice, old: str, new: str) -> Choice:
 
 
 def verdict(claim: Claim, *finds: Find) -> Verdict | None:
-    """Return the verdict by the first of `finds` that knows all runs of the claim; None if none does."""
+    """Return the verdict from the first of `finds` that knows all runs of the claim; None if none does."""
     if not claim.runs:
         return decided(claim, ())
     for find in finds:
@@ -137,7 +137,7 @@ def verdict(claim: Claim, *finds: Find) -> Verdict | None:
 
 
 def decided(claim: Claim, measurements: Sequence[Measurement]) -> Verdict | None:
-    """Return the verdict by the measurements of the claim's runs; None if nothing was counted, or timed."""
+    """Return the verdict from the measurements of the claim's runs; None if nothing was counted, or timed."""
     if isinstance(claim.quantity, Untestable):
         return Verdict(claim, "", "", "untestable", as_known=True)
     found = _found(claim, measurements)
@@ -147,7 +147,7 @@ def decided(claim: Claim, measurements: Sequence[Measurement]) -> Verdict | None
     as_known = outcome == "holds" if claim.today is None else claim.today in (outcome, found.value)
     value = None if isinstance(found.value, str) else found.value
     if value is not None and isinstance(claim.quantity, TimeRatio) and claim.relation != "equals":
-        # So near to 1, another recording may well say "close" where this one says more, or the other way round.
+        # So close to 1, another recording may find "close" if this one finds more, and vice versa.
         as_known = as_known or (abs(value - 1) < NEAR and "close" in (outcome, claim.today))
     return Verdict(claim, said(claim), found.text, outcome, as_known, value, tuple(measurements))
 
@@ -193,14 +193,14 @@ def _ratio(quantity: TimeRatio, measurements: Sequence[Measurement]) -> _Found |
     text = f"{three_digits(ratio)}× {quantity.unit or _AS_MUCH[metric]}"
     if quantity.medians:
         return _Found(ratio, text, ratio, ratio)
-    # The ends of the 95% intervals of the medians, all on the side that speaks against the words, then for them.
+    # The ends of the medians' 95% intervals: first those that speak against the sentence, then those for it.
     least = ratio * prod(_end(slow, "low_us") / _end(fast, "high_us") for slow, fast in pairs)
     most = ratio * prod(_end(slow, "high_us") / _end(fast, "low_us") for slow, fast in pairs)
     return _Found(ratio, text, least, most)
 
 
 def _fastest(claim: Claim, measurements: Sequence[Measurement]) -> _Found | None:
-    """Return the fastest block size; the expected one counts as that too if it takes the same time within MARGIN."""
+    """Return the fastest block size; the expected one counts as fastest if its time is the same within MARGIN."""
     if not _comparable(measurements):
         return None
     times = {m.choice.block_size: m.time_us or 0.0 for m in measurements}
@@ -245,12 +245,12 @@ def _comparable(found: Sequence[Measurement]) -> bool:
 
 
 def _same_size(found: float, expected: float) -> bool:
-    """Return whether a ratio is as large as the lecture's, both above 1."""
+    """Return whether the gain of a ratio agrees with the lecture's in size; both ratios are above 1."""
     return SAME_SIZE <= (found - 1) / (expected - 1) <= 1 / SAME_SIZE
 
 
 def _end(measurement: Measurement, side: str) -> float:
-    """Return an end of the interval as a part of the median; 1 where there is none."""
+    """Return an end of the interval as a part of the median; 1 without an interval."""
     timing = measurement.timing
     end = getattr(timing, side) if timing else None
     return float(end / timing.time_us) if timing and end else 1.0
@@ -272,7 +272,7 @@ def counted(count: Counted, measurement: Measurement) -> float:
 
 
 def _count(counters: Mapping[str, float], name: str) -> float:
-    """Return a counter; one that is derived from others is 0 if nothing happened that it follows from."""
+    """Return a counter; a derived one is 0 if nothing of its kind happened."""
     return float(counters[name] if COUNTERS[name].json is not None else counters.get(name, 0.0))
 
 
@@ -329,7 +329,7 @@ _BRIEFLY = {"ok": "right", "wrong": "wrong", "hazard": "right by luck"}
 
 
 def said(claim: Claim) -> str:
-    """Return what the words come to, as text: "32 passes", "2.33× as fast", "a wrong answer"."""
+    """Return what the sentence promises, as text: "32 passes", "2.33× as fast", "a wrong answer"."""
     match claim.quantity:
         case TimeRatio(metric=metric, unit=unit, words=words):
             if claim.relation == "about":
@@ -352,7 +352,7 @@ def said(claim: Claim) -> str:
 
 
 def _amount(value: float, unit: str) -> str:
-    """ "32 passes", "1 pass"; a unit that is no plural, such as "times", stays."""
+    """Return "32 passes", "1 pass"; a unit without a singular, such as "times", stays."""
     first, _, rest = unit.partition(" ")
     if value == 1 and first.endswith("s") and first not in ("is", "times"):
         first = first.removesuffix("es") if first.endswith("sses") else first.removesuffix("s")
@@ -360,5 +360,5 @@ def _amount(value: float, unit: str) -> str:
 
 
 def _number(value: float) -> str:
-    """Whole numbers whole, others with three digits."""
+    """Return whole numbers in full, others with three digits."""
     return f"{value:,.0f}" if value == int(value) else f"{value:.3g}" if value < 1000 else f"{value:,.0f}"

@@ -1,7 +1,7 @@
-"""The laws of the lectures: what a kernel's parameter does to the count that the lecture is about.
+"""The laws of the lectures: how a kernel's parameter changes the count that the lecture is about.
 
-A law is a formula for one count of the emulator, for every value of the parameter. If a lecture states another number
-than a GPU of today counts (its segments of 128 bytes against sectors of 32), the law has both, and says why.
+A law is a formula for one count of the emulator, for every value of the parameter. If a lecture's number differs from a
+count of today (segments of 128 bytes against sectors of 32), the law has both numbers and the reason.
 """
 
 from __future__ import annotations
@@ -29,13 +29,12 @@ Formula = Callable[[int, Settled], float]
 class Law:
     """A law, which `Kernel.law` names: `count` is `expected(value, choice)` for every `value` of the parameter.
 
-    `unit`: what is counted; `swept`: the name of what varies, singular and plural. `rule`: the formula in words for a
-    choice.
-    `sentence`: the lecture's words, "" where it says no more than the name; its `slide`. `lecture`: the lecture's own
-    formula in the same unit where it is another one, `lecture_rule` its words and `why` the difference. `n`: elements
-    that are counted, few, as the law is the same for any. `decades`: the parameter spans decades, so the axes are
-    logarithmic. `values`: what to sweep n over if that is the parameter; only those up to `n` are counted. `note`: what
-    else the GPU's times show, and why.
+    `unit`: of the count; `swept`: the name of the varied number, singular and plural. `rule`: the formula in words for
+    a choice. `sentence`: the lecture's words, "" if it only names the law; its `slide`. `lecture`: the lecture's own
+    formula in the same unit, if it differs, `lecture_rule` its words and `why` the reason. `n`: the number of counted
+    elements; few are enough, because the law is the same for any. `decades`: the parameter spans decades, so the axes
+    are logarithmic. `values`: the values of n, if n is swept; only those up to `n` are counted. `note`: a further
+    observation on the GPU's times, with its reason.
     """
 
     swept: tuple[str, str]
@@ -59,7 +58,7 @@ def _bytes(choice: Settled) -> int:
 
 
 def _offset_sectors(offset: int, choice: Settled) -> float:
-    """32 neighbours fill as many sectors as a number has bytes; one more where the first lies beside a border."""
+    """32 neighbours fill as many sectors as a number has bytes, and one more if the first is not at a border."""
     return _bytes(choice) + (offset * _bytes(choice) % SECTOR_BYTES > 0)
 
 
@@ -194,14 +193,15 @@ def law_of(kernel: str) -> Law | None:
 
 SLIGHT = 1.1  # times that differ by less are hardly different
 PLAIN = 3  # a time that grows by more shows what the law costs
-MOSTLY_LAUNCH = 2.5  # times an empty kernel's time: below, the launch is most of what was timed
+MOSTLY_LAUNCH = 2.5  # times an empty kernel's time: below this, most of a time is the launch
 
 
 @dataclass(frozen=True)
 class Point:
-    """The law at one value of the parameter: what it says, what was counted, and the GPU's run. None: not (yet) known.
+    """The law at one value of the parameter: the expected count, the counted one, and the GPU's run. None: not (yet)
+    known.
 
-    `lecture`: what the lecture's own formula says, where that is another one.
+    `lecture`: the count by the lecture's own formula, if it has another one.
     """
 
     value: int
@@ -217,7 +217,7 @@ class Point:
 
     @property
     def holds(self) -> bool | None:
-        """Return whether the count is what the law says."""
+        """Return whether the count agrees with the law."""
         return None if self.counted is None else abs(self.counted - self.expected) < 1e-9
 
 
@@ -232,7 +232,8 @@ def swept(choice: Settled) -> tuple[Settled, ...]:
 
 
 def counting(choice: Settled) -> tuple[Settled, ...]:
-    """Return the runs on the emulator that count the law: at the law's own n, or, where n is swept, those up to it."""
+    """Return the runs on the emulator that count the law: at the law's own n or, if n is swept, at the values up to
+    it."""
     law = _law(choice)
     small = replace(choice, device="emulator", cache="cold-clean", grid_size=None)
     if law.values:
@@ -241,7 +242,7 @@ def counting(choice: Settled) -> tuple[Settled, ...]:
 
 
 def points(choice: Settled, known: Callable[[Settled], Known]) -> tuple[Point, ...]:
-    """The law of the choice's kernel at every value of its parameter; `known` is asked for counts and for GPU times."""
+    """Return the law of the choice's kernel at every value of its parameter; `known` gives counts and GPU times."""
     law = _law(choice)
     counts = {_value(law, each): _counted(law, known(each)) for each in counting(choice)}
     found = []
@@ -254,7 +255,7 @@ def points(choice: Settled, known: Callable[[Settled], Known]) -> tuple[Point, .
 
 
 def times(choice: Settled, known: Callable[[Settled], Known]) -> tuple[tuple[int, float], ...]:
-    """(value of the parameter, microseconds on a GPU) where a time is known: of a rung beside the one on the page."""
+    """Return (value of the parameter, microseconds on a GPU) for the known times of another rung of the page."""
     law = law_of(choice.kernel)
     if law is None:
         return ()
@@ -263,7 +264,7 @@ def times(choice: Settled, known: Callable[[Settled], Known]) -> tuple[tuple[int
 
 
 def verdict(choice: Settled, found: Sequence[Point]) -> str:
-    """Return one or two sentences: whether the law holds, and where it does not or differs from the lecture's."""
+    """Return one or two sentences: whether the law holds, where it fails, and where it differs from the lecture's."""
     law = _law(choice)
     name, several = law.swept
     tried = [point for point in found if point.counted is not None]
@@ -289,7 +290,7 @@ def verdict(choice: Settled, found: Sequence[Point]) -> str:
 
 
 def timing_sentence(choice: Settled, found: Sequence[Point]) -> str:
-    """How the GPU's time goes along with the law; "" where fewer than two times are known, or n is what is swept."""
+    """Return a sentence on the GPU's times beside the law; "" if fewer than two times are known, or if n is swept."""
     law = _law(choice)
     if law.values:
         return ""
@@ -319,12 +320,12 @@ def timing_sentence(choice: Settled, found: Sequence[Point]) -> str:
 
 
 def origins(found: Sequence[Point]) -> str:
-    """Where the times come from: "NVIDIA H200, recorded 2026-11-21"; "" without times."""
+    """Return the origin of the times: "NVIDIA H200, recorded 2026-11-21"; "" without times."""
     return " and ".join(sorted({device_line(point.timed) for point in found if point.timed is not None}))
 
 
 def swept_label(kernel: str) -> str:
-    """What is swept, for an axis: "Stride (elements)"."""
+    """Return the name of the swept number for an axis: "Stride (elements)"."""
     parameter = KERNELS[kernel].parameter
     return topic_of(KERNELS[kernel]).size_label if parameter is None else parameter.label
 
@@ -350,5 +351,5 @@ def _counted(law: Law, known: Known) -> float | None:
         return None
     try:
         return counted(law.count, measurement)
-    except KeyError:  # kept from an earlier session, without the counts of its lines
+    except KeyError:  # kept by an earlier version, which had no counts by line
         return None

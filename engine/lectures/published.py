@@ -1,4 +1,4 @@
-"""Every figure that a ladder's lecture prints, beside what is known here under its own conditions."""
+"""Every figure that a ladder's lecture prints, beside the known runs under the same conditions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ def choices(ladder: Ladder, device: str) -> tuple[tuple[Settled, str], ...]:
 
 
 def choice_of(ladder: Ladder, rung: Rung, figure: Published, device: str) -> Settled:
-    """The rung, or its stand-in, under the conditions of a figure; what the lecture leaves open is the ladder's own."""
+    """Return the choice of the rung, or of its stand-in, under the conditions of a figure; conditions that the lecture
+    leaves open are the ladder's own."""
     asked = Choice(
         kernel=rung.timed,
         n=figure.n,
@@ -41,7 +42,7 @@ def choice_of(ladder: Ladder, rung: Rung, figure: Published, device: str) -> Set
 
 
 def label(ladder: Ladder, rung: Rung) -> str:
-    """Return the rung's label; with a stand-in, what runs here: "#5, here volatile"."""
+    """Return the rung's label, with the name of a stand-in: "#5, here volatile"."""
     other = next((one.label for one in ladder.rungs if one.kernel == rung.stand_in), "")
     return f"{rung.label}, here {other.removeprefix(rung.label).strip()}" if other else rung.label
 
@@ -53,7 +54,7 @@ def published_ladders() -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Numbers:
-    """What a line says of one source. Times in us, bandwidth in GB/s; None: not published, or not measured.
+    """The numbers of one source in a line. Times in us, bandwidth in GB/s; None: not published, or not measured.
 
     `step`, `cumulative`: speedup against the line before, and against the first line, of the same conditions.
     """
@@ -66,10 +67,10 @@ class Numbers:
 
 @dataclass(frozen=True)
 class Line:
-    """One published figure. `label`: its rung, and what runs in its place. `choice`: the run at its conditions.
-    `computed`: names of Numbers that the lecture does not print, but that follow from what it prints.
+    """One published figure. `label`: its rung, and the stand-in if there is one. `choice`: the run at its conditions.
+    `computed`: names of Numbers that the lecture does not print, but that follow from its figures.
 
-    `recorded`: the recorded run, `live`: the last one here; `note`: in what the recorded run differs, if it does.
+    `recorded`: the recorded run, `live`: the last one here; `note`: how the recorded run differs, if it does.
     """
 
     rung: Rung
@@ -86,7 +87,7 @@ class Line:
 
     @property
     def here(self) -> Measurement | None:
-        """Where the times of here come from: the live run if it was timed, else the recorded one."""
+        """The source of the times here: the live run if it was timed, else the recorded one."""
         return next((found for found in (self.live, self.recorded) if _time(found) is not None), None)
 
     @property
@@ -106,9 +107,9 @@ class Line:
 
 
 def lines(ladder: Ladder, device: str) -> tuple[Line, ...]:
-    """Every published figure of the ladder in its order. `device`: "gpu" or "emulator", whose last runs are `live`.
+    """Return every published figure of the ladder, in order. `device`: "gpu" or "emulator", whose last runs are `live`.
 
-    A speedup is taken between figures of the same N, type and block size only; see Numbers.
+    Speedups are between figures of the same N, type and block size only; see Numbers.
     """
     found: list[Line] = []
     for rung in ladder.rungs:
@@ -160,7 +161,7 @@ def _line(ladder: Ladder, rung: Rung, figure: Published, device: str, same: Sequ
 
 
 def _recorded(choice: Settled) -> tuple[Measurement | None, str]:
-    """Return the recorded run; where only another number of blocks was recorded, that one and a note."""
+    """Return the recorded run; if only another number of blocks was recorded, that run and a note."""
     found = recorded_for(choice)
     if found is not None or choice.grid_size is None:
         return found, ""
@@ -204,7 +205,7 @@ def varies_block(ladder: Ladder) -> bool:
 
 
 def by_block(found: Sequence[Line]) -> Mapping[str, Mapping[int, Line]]:
-    """{label of a rung: {block size: its line}}, in the order of the ladder."""
+    """Return {label of a rung: {block size: its line}}, in the order of the ladder."""
     table: dict[str, dict[int, Line]] = {}
     for line in found:
         table.setdefault(line.label, {})[line.choice.block_size] = line

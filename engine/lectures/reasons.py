@@ -1,4 +1,4 @@
-"""Why a rung is as fast as it is: what its machine code needs and does, and how near it comes to the roofline.
+"""Why a rung is as fast as it is: its machine code, its resources, and its distance from the roofline.
 
 reasons(choice) -> Reasons, from the machine code and the plan
 point(reasons, measurement) -> RooflinePoint, from a time
@@ -32,12 +32,12 @@ _TENSOR_CORES = {"HMMA", "HGMMA"}
 
 @dataclass(frozen=True)
 class KernelReasons:
-    """One kernel of a plan, in blocks of `threads`, as it was compiled for GPU: what it needs, what a multiprocessor
-    holds of it, what its machine code does. `dynamic_shared_bytes`: of a block, beside those in `resources`.
+    """One kernel of a plan, in blocks of `threads`, compiled for GPU: its resources, its occupancy of a multiprocessor,
+    and the analysis of its machine code. `dynamic_shared_bytes`: of a block, beside those in `resources`.
 
-    `multiply_add_share`: of the instructions of its hottest loop, those that multiply and add in the topic's type; None
-    where it has no loop. `bytes_in_flight`: of loads from global memory, of all threads that a multiprocessor holds, at
-    most; None where one thread's are not known.
+    `multiply_add_share`: the part of the hottest loop's instructions that multiply and add in the topic's type; None
+    without a loop. `bytes_in_flight`: the most bytes of loads from global memory in flight, for all resident threads of
+    a multiprocessor; None if one thread's are unknown.
     """
 
     kernel: str
@@ -53,7 +53,7 @@ class KernelReasons:
 @dataclass(frozen=True)
 class Reasons:
     """The kernels of a plan in the order of their launches, each once; and the lecture's counts: operations, bytes, and
-    their ratio, None where no bytes are counted."""
+    their ratio, None if no bytes are counted."""
 
     architecture: str
     kernels: tuple[KernelReasons, ...]
@@ -64,8 +64,8 @@ class Reasons:
 
 @dataclass(frozen=True)
 class RooflinePoint:
-    """Where a measured time lies under the roofline. `bound_us`: the least time that the device's peaks allow, and
-    `bound_by` which of them sets it, "memory" or "arithmetic"; `percent`: that time of the measured one."""
+    """A measured time under the roofline. `bound_us`: the least time that the device's peaks allow; `bound_by`: the
+    peak that sets it, "memory" or "arithmetic"; `percent`: the bound over the measured time."""
 
     bound_us: float
     bound_by: str
@@ -74,8 +74,8 @@ class RooflinePoint:
 
 @lru_cache(maxsize=256)
 def reasons(choice: Settled) -> Reasons:
-    """Compile what `choice` launches for GPU, and read it. NotRunnable: nothing is launched, or it cannot run there;
-    CompileError."""
+    """Compile the kernels that `choice` launches for GPU, and analyse them. NotRunnable: nothing is launched, or it
+    cannot run there; CompileError."""
     made = plan(replace(choice, device="gpu"), GPU)
     launches = {(step.kernel, step.block, step.shared_bytes): step for step in made.steps if isinstance(step, Launch)}
     if not launches:
@@ -87,8 +87,8 @@ def reasons(choice: Settled) -> Reasons:
 
 
 def point(found: Reasons, measurement: Measurement | None) -> RooflinePoint | None:
-    """Where this time of the choice lies; None without a time, or where the device's peaks are not known: no peak of
-    integers is, nor is one for floats that are multiplied on tensor cores, in parts."""
+    """Return this time's place under the roofline; None without a time or a known peak: there is none for integers, and
+    none for floats that tensor cores multiply in parts."""
     if measurement is None or measurement.time_us is None:
         return None
     device, dtype = measurement.device, measurement.choice.dtype
@@ -104,9 +104,8 @@ def point(found: Reasons, measurement: Measurement | None) -> RooflinePoint | No
 
 
 def record(choice: Settled) -> dict[str, Any]:
-    """The reasons, where the time that is known of the choice lies, what the emulator counts at the topic's smallest
-    size, and a GPU's profiler at the nearest size that was recorded; null for what is not known. NotRunnable,
-    CompileError."""
+    """Return the reasons, the place of the known time, the emulator's counts at the topic's smallest size, and the
+    counts of a GPU's profiler at the nearest recorded size; null for anything unknown. NotRunnable, CompileError."""
     found, timed, counted = reasons(choice), look_up(choice).timed, profiles.nearest_counters(choice)
     small, counters = emulated(choice)
     at = point(found, timed)
@@ -123,7 +122,7 @@ def record(choice: Settled) -> dict[str, Any]:
 
 
 def sentences(choice: Settled) -> tuple[str, ...]:
-    """Return the reasons in words, a line each. NotRunnable, CompileError."""
+    """Return the reasons in words, one line each. NotRunnable, CompileError."""
     found = reasons(choice)
     lines = [line for kernel in found.kernels for line in _told(kernel)]
     small, counters = emulated(choice)
@@ -136,7 +135,8 @@ def sentences(choice: Settled) -> tuple[str, ...]:
 
 
 def emulated(choice: Settled) -> tuple[Settled, Mapping[str, float]]:
-    """The choice at the smallest size of its topic, and what the emulator counts there; nothing where it cannot run."""
+    """Return the choice at the smallest size of its topic, and the emulator's counts there; nothing if it cannot
+    run."""
     small = replace(choice, device="emulator", n=min(choice.n, topic_of(choice.kernel).sizes[0]))
     try:
         run = backend_named("emulator").run(plan(small), quiet)
@@ -146,7 +146,7 @@ def emulated(choice: Settled) -> tuple[Settled, Mapping[str, float]]:
 
 
 def _counted(where: str, counters: Mapping[str, float]) -> str:
-    """Return the passes through memory of a whole run: where lanes want different words of one bank, or far words."""
+    """Return the counts of a whole run that show conflicting or scattered accesses."""
     shared, far = counters.get("wavefronts"), counters.get("sectors_per_request")
     said = []
     if shared:
@@ -158,7 +158,7 @@ def _counted(where: str, counters: Mapping[str, float]) -> str:
 
 
 def roofline_lines(choice: Settled, found: Reasons, timed: Measurement | None) -> tuple[str, ...]:
-    """Return the lecture's counts, and where the time lies; nothing where no bytes are counted."""
+    """Return the lecture's counts and the time's place under the roofline; nothing if no bytes are counted."""
     if found.flop_per_byte is None:
         return ()
     said = f"N = {size_text(choice.n)}: {three_digits(found.flop_per_byte)} operations a byte by the lecture's count"
@@ -172,12 +172,13 @@ def roofline_lines(choice: Settled, found: Reasons, timed: Measurement | None) -
 
 
 def kinds_text(mix: Mix) -> str:
-    """ "FFMA 1,024, IMAD 1"; "" without multiply-adds."""
+    """Return "FFMA 1,024, IMAD 1"; "" without multiply-adds."""
     return ", ".join(f"{kind} {count:,}" for kind, count in mix.multiply_adds.items())
 
 
 def issue_text(issue: Issue) -> str:
-    """ "at least 1,130 cycles a warp without its 14 waits; 52 FFMA fetch two operands from one bank of registers"."""
+    """Return "at least 1,130 cycles a warp without its 14 waits; 52 FFMA fetch two operands from one bank of
+    registers"."""
     said = f"at least {issue.cycles:,} cycles a warp without its {many(issue.waits, 'wait')}"
     if issue.bank_conflicts is None:
         return said

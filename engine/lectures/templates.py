@@ -1,4 +1,4 @@
-"""Why a ladder's numbers have another shape today: its paragraph, with every figure taken from the recorded runs.
+"""Why a ladder's numbers have another shape today: its paragraph, with every figure from the recorded runs.
 
 A sentence of `Ladder.today` holds figures in braces, each a word and what it is about:
 
@@ -38,7 +38,8 @@ _NUMBERS = ("n", "block_size", "parameter", "grid_size")
 
 @dataclass(frozen=True)
 class Today:
-    """The sentences with their figures filled in, and where these come from: "NVIDIA H200, recorded 2026-11-21"."""
+    """The sentences with their figures filled in, and the origins of the figures: "NVIDIA H200, recorded
+    2026-11-21"."""
 
     sentences: tuple[str, ...]
     origins: tuple[str, ...]
@@ -49,7 +50,7 @@ class _Unknown(Exception):
 
 
 def today(ladder: Ladder) -> Today:
-    """Return the ladder's paragraph as far as its figures are known. ValueError: a figure that is written wrongly."""
+    """Return the ladder's paragraph, as far as its figures are known. ValueError: a malformed figure."""
     told, origins = [], set[str]()
     for sentence in ladder.today:
         asked = [_asked(ladder, text) for text in _FIGURE.findall(sentence)]
@@ -64,8 +65,8 @@ def today(ladder: Ladder) -> Today:
 
 @dataclass(frozen=True)
 class _Asked:
-    """One figure of a sentence: `about` are its kernels or counters, `options` what it wants otherwise than the ladder;
-    `origins` collects where its numbers come from."""
+    """One figure of a sentence. `about`: its kernels or counters; `options`: values that replace the ladder's;
+    `origins` collects the origins of its numbers."""
 
     ladder: Ladder
     what: str
@@ -96,7 +97,7 @@ def _choice(asked: _Asked, kernel: str) -> Settled:
 
 
 def _run(asked: _Asked, kernel: str) -> tuple[Measurement, float]:
-    """Return the recorded run and its time in us. _Unknown where nobody recorded it, or its answer was wrong."""
+    """Return the recorded run and its time in us. _Unknown: there is none, or its answer was wrong."""
     found = recorded_for(_choice(asked, kernel))
     if found is None or found.status != "ok" or found.time_us is None:
         raise _Unknown(kernel)
@@ -115,7 +116,7 @@ def _time(asked: _Asked) -> str:
 
 
 def _part(name: str, unit: str) -> Callable[[_Asked], str]:
-    """Return the figure of one of the rates of a run."""
+    """Return the function that gives one of the rates of a run."""
     return lambda asked: f"{three_digits(_known(getattr(_run(asked, asked.about[0])[0].rates, name)))}{unit}"
 
 
@@ -175,7 +176,7 @@ def _count(asked: _Asked) -> str:
 
 
 def _counted_choice(asked: _Asked, kernel: str) -> Settled:
-    """As it was profiled: with the kernel's own way to combine its blocks."""
+    """Return the choice as it was profiled: with the kernel's own way to combine its blocks."""
     choice = _choice(asked, kernel)
     return replace(choice, combine=KERNELS[choice.kernel].combines[0])
 

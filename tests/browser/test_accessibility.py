@@ -66,6 +66,7 @@ def looked_at(page: Page, url: str) -> None:
     expect(page.locator("[data-testid=stSkeleton]")).to_have_count(0)
 
 
+@pytest.mark.sampled(thorough=2)
 @pytest.mark.parametrize(
     ("url", "scheme"),
     [case(url, scheme, quick=False, thorough=url in PAGES and (at + dark) % 2 == 0)
@@ -77,7 +78,7 @@ def test_axe_finds_nothing_on_any_page(page: Page, address: str, url: str, schem
     assert violations(page) == []
 
 
-@pytest.mark.thorough
+@pytest.mark.sampled(quick=0, thorough=2)
 @pytest.mark.parametrize("url", ["/sweep?topic=reduction&kernels=reduce_strided", "/inside?ladder=harris"])
 def test_run_is_among_the_first_tab_stops_of_the_other_pages(page: Page, address: str, url: str) -> None:
     opened(page, f"{address}{url}")
@@ -108,7 +109,7 @@ def test_run_is_among_the_first_tab_stops_and_plots_have_names(page: Page, addre
     expect(page.get_by_role("status").filter(has_text="Time:")).to_have_count(1)
 
 
-@pytest.mark.thorough
+@pytest.mark.sampled(quick=0, thorough=2)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_tab_key_shows_where_it_is_and_finds_run_early(
     page: Page, address: str, scheme: Literal["light", "dark"]

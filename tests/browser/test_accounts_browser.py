@@ -18,8 +18,6 @@ ROLES = """
 presenter = ["Ada@school.edu"]
 """
 
-pytestmark = pytest.mark.thorough
-
 
 @pytest.fixture(scope="module")
 def accounts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Provider]]:
@@ -39,6 +37,7 @@ def signed_in(page: Page, url: str) -> Page:
     return page
 
 
+@pytest.mark.thorough
 def test_a_link_survives_signing_in_with_an_account_and_the_list_names_the_presenters(
     browser: Browser, accounts: tuple[str, Provider]
 ) -> None:
@@ -65,6 +64,7 @@ def test_a_link_survives_signing_in_with_an_account_and_the_list_names_the_prese
     page.context.close()
 
 
+@pytest.mark.sampled(quick=0, thorough=2)
 @pytest.mark.parametrize(
     ("somebody", "told"),
     [
@@ -82,6 +82,7 @@ def test_an_unlisted_account_is_a_student_and_an_unverified_address_is_refused(
     page.context.close()
 
 
+@pytest.mark.thorough
 def test_a_sign_in_code_of_another_browser_is_refused(browser: Browser, accounts: tuple[str, Provider]) -> None:
     url, provider = accounts
     asked = {"client_id": "kernel-ladder", "response_type": "code", "scope": "openid", "state": "mine", "nonce": "n",

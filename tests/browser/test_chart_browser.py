@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.test_dashboard import HARRIS, opened, run_ended
@@ -24,6 +25,7 @@ def test_it_has_a_description_and_says_what_a_bar_is_when_the_mouse_is_on_it(pag
     expect(page.locator(".modebar:visible")).to_have_count(0)
 
 
+@pytest.mark.thorough
 def test_it_follows_the_theme_without_being_built_anew_and_the_window(page: Page, address: str) -> None:
     opened(page, f"{address}{HARRIS}&show=rate")
     chart = page.locator(CHART)
@@ -46,6 +48,7 @@ def test_it_follows_the_theme_without_being_built_anew_and_the_window(page: Page
     assert light["place"] == light["drawn"]
 
 
+@pytest.mark.thorough
 def test_a_figure_that_changes_during_a_run_takes_the_place_of_the_one_before(page: Page, address: str) -> None:
     opened(page, f"{address}/?ladder=harris&n=5000&show=counters")
     expect(page.locator(f"{CHART}.drawn")).to_have_count(1)

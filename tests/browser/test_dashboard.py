@@ -104,6 +104,7 @@ def test_the_first_page_asks_nobody_else_and_comes_compressed(page: Page, addres
     assert scripts and set(scripts.values()) == {"gzip"}
 
 
+@pytest.mark.thorough
 def test_a_click_runs_the_rung(page: Page, address: str) -> None:
     opened(page, f"{address}{HARRIS}&rung=reduce_strided")
     page.locator(".st-key-run button").first.click()
@@ -172,6 +173,7 @@ def test_a_shared_link_shows_the_same_page(page: Page, address: str) -> None:
     says(page, "ladder=crovella", "n=1000", "block=64", "dtype=float32", "show=time")
 
 
+@pytest.mark.thorough
 def test_back_works_at_once_one_press_a_rung_and_one_a_page(page: Page, address: str) -> None:
     opened(page, f"{address}{HARRIS}")
     page.keyboard.press("ArrowRight")
@@ -208,7 +210,7 @@ def test_choices_go_along_to_another_page_and_back(page: Page, address: str) -> 
     expect(page).to_have_url(re.compile("rung=reduce_strided.*n=2048"))
 
 
-@pytest.mark.thorough
+@pytest.mark.sampled(quick=0, thorough=2)
 @pytest.mark.parametrize(("n", "key"), [("0", "ladder.n-at-least-1"), ("2%5E40", "ladder.n-too-large")])
 def test_bad_input_is_a_sentence_and_the_page_lives(page: Page, address: str, n: str, key: str) -> None:
     opened(page, f"{address}/?ladder=harris&n={n}")
@@ -233,6 +235,7 @@ def test_a_long_run_shows_progress_leaves_the_page_usable_and_can_be_stopped(pag
     heading(page, "bank conflicts")
 
 
+@pytest.mark.thorough
 def test_the_sweep_fills_its_table(page: Page, address: str) -> None:
     opened(page, f"{address}/sweep?topic=reduction&kernels=reduce_strided&blocks=32,64&n=1024&value=bank_conflicts")
     page.locator(".st-key-run button").first.click()

@@ -50,6 +50,7 @@ def test_a_finding_links_to_its_other_line(page: Page, address: str) -> None:
     expect(page.locator(".insideanswer")).to_contain_text("only by luck")
 
 
+@pytest.mark.thorough
 def test_arrow_keys_step_and_the_comparison_follows(page: Page, address: str) -> None:
     opened(page, f"{address}{STRIDED}&look=change")
     expect(page.locator(".change h3")).to_contain_text("Divergent branches")

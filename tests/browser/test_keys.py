@@ -25,6 +25,7 @@ def keep_the_bar(page: Page) -> None:
     wait(page, under_the_mouse)
 
 
+@pytest.mark.thorough
 def test_a_presenters_remote_steps_blackens_and_the_bar_fades(page: Page, address: str) -> None:
     opened(page, f"{address}{HARRIS}&present=1")
     heading(page, "Interleaved addressing, divergent")
@@ -80,7 +81,7 @@ def test_space_home_and_end_do_what_a_slide_show_does(page: Page, address: str) 
     heading(page, "Interleaved addressing, divergent")
 
 
-@pytest.mark.thorough
+@pytest.mark.sampled(quick=0, thorough=4)
 @pytest.mark.parametrize("path", ["/", "/sweep", "/inside", "/machine"])
 def test_on_every_page_the_question_mark_shows_the_keys_and_p_presents(page: Page, address: str, path: str) -> None:
     opened(page, f"{address}{path}")

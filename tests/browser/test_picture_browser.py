@@ -44,6 +44,7 @@ def drawing(page: Page, folder: Path) -> ElementTree.Element:
     return ElementTree.parse(path).getroot()
 
 
+@pytest.mark.thorough
 def test_a_moment_is_saved_as_the_trace_has_it(page: Page, address: str, tmp_path: Path) -> None:
     """The first level of the tree: an arrow for every addition, and the sums in the cells."""
     shown = picture(settle(Choice("reduce_interleaved", 4096, 128, dtype="int32", device="emulator")))
@@ -108,6 +109,7 @@ DRAWN = """(player) => new Promise((done) => {
 })"""
 
 
+@pytest.mark.thorough
 def test_only_moving_parts_are_drawn_during_a_move(page: Page, address: str) -> None:
     at_rest(page, f"{address}{FIRST}")
     part(page, "speed").select_option("0.25")  # so that also a slow browser draws a moment more than once
@@ -120,6 +122,7 @@ def test_only_moving_parts_are_drawn_during_a_move(page: Page, address: str) -> 
     assert whole["left"] - 1 <= part_of_it["left"] and part_of_it["bottom"] <= whole["bottom"] + 1
 
 
+@pytest.mark.thorough
 def test_the_rung_before_comes_beside_it_at_a_press(page: Page, address: str) -> None:
     at_rest(page, f"{address}{FIRST.replace('reduce_interleaved', 'reduce_strided')}")
     part(page, "beside").click()
@@ -129,6 +132,7 @@ def test_the_rung_before_comes_beside_it_at_a_press(page: Page, address: str) ->
     expect(page).not_to_have_url(re.compile("beside=1"))
 
 
+@pytest.mark.thorough
 def test_it_moves_in_the_hall_and_answers_the_keys(page: Page, address: str) -> None:
     at_rest(page, f"{address}/?ladder=harris&rung=reduce_sequential&show=motion&present=1")
     part(page, "first").click()
@@ -256,7 +260,7 @@ def test_every_part_has_a_name(page: Page, address: str) -> None:
     assert {"frame", "slot", "drawn"} <= set(values)
 
 
-@pytest.mark.thorough
+@pytest.mark.sampled(quick=0, thorough=2)
 @pytest.mark.parametrize("beside", ["", "&beside=1"])
 def test_the_captions_of_tiles_are_whole_on_a_small_projector(
     page: Page, address: str, tmp_path: Path, beside: str

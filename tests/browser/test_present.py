@@ -128,7 +128,7 @@ def test_every_rung_fits_before_and_after_its_run(page: Page, address: str, name
 PLOTS = ("harris", "cooper", "float-truths", "cs121-banks", "tensor-cores&show=counters")
 
 
-@pytest.mark.thorough
+@pytest.mark.sampled(quick=0, thorough=2)
 @pytest.mark.parametrize("choice", PLOTS)
 def test_the_whole_plot_stands_beside_the_code_on_a_small_projector(page: Page, address: str, choice: str) -> None:
     opened(page, f"{address}/?ladder={choice}")

@@ -81,7 +81,7 @@ def watched(page: Page, ends: str) -> dict[str, dict[str, int]]:
     return moved_and_gone(page)
 
 
-@pytest.mark.thorough
+@pytest.mark.sampled(quick=0, thorough=3)
 @pytest.mark.parametrize(
     ("url", "button", "result"),
     [
@@ -109,6 +109,7 @@ def test_nothing_moves_on_the_other_pages(page: Page, address: str, url: str, bu
     assert moved_and_gone(page) == {"moved": {}, "gone": {}}
 
 
+@pytest.mark.thorough
 def test_a_first_run_and_a_second_move_nothing_and_say_when(page: Page, address: str) -> None:
     opened(page, f"{address}{HARRIS}&rung=reduce_first_add&n=2000")
     expect(page.locator(".st-key-drawing .main-svg").first).to_be_visible()
@@ -117,7 +118,7 @@ def test_a_first_run_and_a_second_move_nothing_and_say_when(page: Page, address:
     assert watched(page, "run just now") == {"moved": {}, "gone": {}}
 
 
-@pytest.mark.thorough
+@pytest.mark.sampled(quick=0, thorough=3)
 @pytest.mark.parametrize(
     "choice",
     [

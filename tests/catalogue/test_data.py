@@ -8,6 +8,7 @@ import pytest
 from engine.catalogue import data
 
 
+@pytest.mark.sampled(quick=3)
 @pytest.mark.parametrize("dtype", ["int32", "float32", "float64"])
 @pytest.mark.parametrize("count", [1, 2, 1000, data.PERIOD, data.PERIOD + 1, 3 * data.PERIOD + 17])
 def test_the_reference_sum_is_the_exact_sum(dtype: str, count: int):

@@ -13,6 +13,7 @@ EVERY = pytest.mark.parametrize("kernel", floats.KERNELS, ids=lambda kernel: ker
 SATURATED = Choice("floats_serial", floats.SATURATED_N, 256, dtype="float32", device="emulator")
 
 
+@pytest.mark.thorough
 def test_a_chain_of_ones_stops_at_two_to_the_24_and_a_tree_does_not():
     found = {kernel.name: measure(replace(SATURATED, kernel=kernel.name)) for kernel in floats.KERNELS}
     for stuck in ("floats_serial", "floats_atomic"):
@@ -76,6 +77,7 @@ def test_whole_numbers_are_refused_with_a_reason():
         measure(replace(SATURATED, dtype="int32"))
 
 
+@pytest.mark.thorough
 def test_the_note_says_what_rounding_can_do_at_worst():
     note = measure(replace(SATURATED, kernel="floats_tree")).environment["check"]
     assert "error of 26.6" in note

@@ -79,6 +79,7 @@ def test_a_kernel_that_the_emulator_cannot_run_is_refused_there_and_planned_for_
     assert plan(replace(default_choice(kernel.name), device="gpu")).steps
 
 
+@pytest.mark.sampled(thorough=2)
 @pytest.mark.parametrize(("kernel", "n", "block_size"), CASES)
 def test_a_kernel_gives_the_right_answer_and_only_the_hazards_it_teaches(kernel: Kernel, n: int, block_size: int):
     dtype = kernel.dtypes[(n + block_size) % len(kernel.dtypes)]  # every type meets every kernel, not every size
@@ -102,6 +103,7 @@ def test_a_kernel_that_is_wrong_on_purpose_is_found_out(kernel: Kernel):
     assert found.status in ("wrong", "hazard") and found.findings and found.reason
 
 
+@pytest.mark.sampled(quick=4, thorough=2)
 @pytest.mark.parametrize(
     ("kernel", "dtype"),
     [
@@ -129,6 +131,7 @@ def test_a_kernel_that_never_ends_in_lockstep_ends_where_lanes_run_on_their_own(
     assert measured(choice, "independent:1").status == "ok"
 
 
+@pytest.mark.sampled(quick=5, thorough=3)
 @pytest.mark.parametrize("grid_size", [case(grid_size, quick=grid_size == 7) for grid_size in (1, 2, 7, 300)])
 @pytest.mark.parametrize("kernel", [k for k in KERNELS.values() if k.coverage is None], ids=lambda k: k.name)
 def test_a_grid_stride_kernel_is_right_with_any_grid(kernel: Kernel, grid_size: int):

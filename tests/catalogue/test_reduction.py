@@ -20,6 +20,7 @@ SMALL = [(kernel, size) for kernel in reduction.KERNELS for size in SMALL_BLOCKS
 TOO_SMALL = {reduction.LAST_WARP: (16,), reduction.WHOLE_WARPS: (16, 48), reduction.HALVED: (24, 96)}
 
 
+@pytest.mark.sampled(quick=6, thorough=3)
 @pytest.mark.parametrize(
     ("kernel", "block_size"),
     [case(kernel, size, quick=size in (2, 8), id=f"{kernel.name}-{size}") for kernel, size in SMALL],
@@ -35,6 +36,7 @@ def test_blocks_of_less_than_a_warp_run_where_the_kernel_needs_no_more(kernel: K
     assert found.check.ok or kernel.name == "reduce_racy"
 
 
+@pytest.mark.sampled(quick=8, thorough=3)
 @pytest.mark.parametrize(
     ("kernel", "block_size"),
     [(kernel, size) for kernel in reduction.KERNELS for size in TOO_SMALL.get(kernel.needs, ())],
@@ -100,6 +102,7 @@ def last_warp(kernel: str, architecture: str) -> list[str]:
     return made
 
 
+@pytest.mark.sampled(quick=4)
 @pytest.mark.parametrize("architecture", ["sm_75", "sm_80", "sm_90"])
 @pytest.mark.parametrize(
     ("kernel", "in_order"),

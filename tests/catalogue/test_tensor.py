@@ -49,6 +49,7 @@ def test_the_product_is_checked_as_strictly_as_a_float_product() -> None:
     assert not tensor.check(made, product.astype(np.float32).ravel()).ok
 
 
+@pytest.mark.sampled(quick=4)
 @pytest.mark.parametrize("kernel", tensor.KERNELS, ids=lambda kernel: kernel.name)
 def test_every_kernel_compiles_for_hopper_and_takes_what_its_plan_passes(kernel) -> None:
     launch = launch_of(kernel.name)
@@ -101,6 +102,7 @@ def test_small_pieces_are_the_smallest_that_all_run_at_once(n: int, block_size: 
     assert ("COLUMNS", columns) in launch.source.defines
 
 
+@pytest.mark.sampled(quick=5)
 @pytest.mark.parametrize(
     "kernel", [kernel for kernel in tensor.KERNELS if kernel.name in MAPPED], ids=lambda kernel: kernel.name
 )

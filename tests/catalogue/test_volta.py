@@ -8,8 +8,6 @@ from engine.plan import plan
 from engine.records import Choice, Measurement, NotRunnable, RunFailed
 from tests.made import measure
 
-pytestmark = pytest.mark.thorough
-
 SCHEDULES = ["lockstep", *(f"independent:{seed}" for seed in range(4))]
 WAITING = [kernel.name for kernel in volta.KERNELS if kernel.expect == "deadlock"]
 
@@ -18,6 +16,7 @@ def measured(kernel: str, n: int = 300, schedule: str | None = None, **how) -> M
     return measure(Choice(kernel, n, how.pop("block_size", 64), device="emulator", **how), schedule=schedule)
 
 
+@pytest.mark.sampled(quick=0, thorough=2)
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("name", [kernel.name for kernel in volta.KERNELS if kernel.expect == "ok"])
 def test_what_is_right_is_right_in_every_order_of_the_lanes_and_without_a_finding(name: str, schedule: str):
@@ -26,6 +25,7 @@ def test_what_is_right_is_right_in_every_order_of_the_lanes_and_without_a_findin
         assert found.status == "ok", found.reason
 
 
+@pytest.mark.thorough
 def test_an_exchange_between_branches_is_luck_in_lockstep_and_wrong_without_it():
     lucky = measured("branch_exchange", 1024)
     assert lucky.status == "hazard" and lucky.check.result == lucky.check.expected
@@ -34,6 +34,7 @@ def test_an_exchange_between_branches_is_luck_in_lockstep_and_wrong_without_it()
     assert "wrong" in {measured("branch_exchange", 1024, schedule).status for schedule in SCHEDULES[1:]}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("split", [1, 4, 31])
 def test_syncwarp_brings_the_lanes_together_wherever_they_split(split: int):
     for schedule in SCHEDULES:
@@ -41,6 +42,7 @@ def test_syncwarp_brings_the_lanes_together_wherever_they_split(split: int):
             assert measured(name, 100, schedule, parameter=split).status == "ok"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", WAITING)
 def test_a_lock_that_needs_independent_lanes_never_ends_in_lockstep_and_says_why(name: str):
     with pytest.raises(RunFailed) as failed:
@@ -51,6 +53,7 @@ def test_a_lock_that_needs_independent_lanes_never_ends_in_lockstep_and_says_why
     assert failed.value.line == waits
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("dtype", ["int32", "float32", "float64"])
 @pytest.mark.parametrize("name", WAITING)
 def test_a_lock_that_needs_independent_lanes_ends_with_them_and_loses_no_addition(name: str, dtype: str):
@@ -59,12 +62,14 @@ def test_a_lock_that_needs_independent_lanes_ends_with_them_and_loses_no_additio
         assert found.status == "ok", found.reason
 
 
+@pytest.mark.thorough
 def test_a_lone_lane_never_waits():
     assert WAITING
     for name in WAITING:
         assert measured(name, 1).status == "ok"
 
 
+@pytest.mark.thorough
 def test_waiting_is_watched_only_as_long_as_it_is_short():
     assert WAITING
     for name in WAITING:
@@ -73,12 +78,14 @@ def test_waiting_is_watched_only_as_long_as_it_is_short():
         plan(Choice(name, 5000, 64, device="gpu"))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("tile", [1, 2, 4, 8, 16, 32])
 def test_a_tile_takes_one_shuffle_per_halving(tile: int):
     found = measured("groups_tile", 256, parameter=tile)
     assert found.status == "ok" and found.counters["shuffles"] == 256 // 32 * (tile.bit_length() - 1)
 
 
+@pytest.mark.thorough
 def test_a_group_of_the_lanes_that_are_together_needs_one_atomic_while_they_stay_together():
     assert measured("groups_coalesced", 256).counters["atomics"] == 256 // 32
 
@@ -93,6 +100,7 @@ def in_lockstep(lanes: int, split: int) -> np.ndarray:
     return drawn
 
 
+@pytest.mark.thorough
 def test_tickets_out_of_order_twice_or_early_are_wrong():
     drawn = in_lockstep(32, 4)
     assert volta.tickets(drawn, True).ok and volta.tickets(np.vstack([drawn, in_lockstep(7, 4)]), True).ok

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from engine.backends.emulator.ptx.parser import parse
+from engine.backends.emulator.ptx.syntax import InvalidPtx
 from engine.compile import includes
 from engine.compile.nvrtc import compile_here, compile_source
 from engine.records import CompileError, Source
@@ -27,13 +29,25 @@ REFUSED = (
     '#define J(a, b) a##b\n#if J(__has_, include)("/etc/passwd")\n#endif\n',
     '#define J(a, b) a%:%:b\n#define I __has\n#if J(I, _include)("/etc/passwd")\n#endif\n',
     '#include <cuda/std/cstdint>\n#if _CCCL_HAS_INCLUDE("/etc/passwd")\n#endif\n',
+    *(f"#if {question}\n#endif\n" for question in (
+        'defined(__has_include) && __has_include("/etc/passwd")', "CALL(defined(__has_include))",
+        '__has_include("math.h") && __has_include("/etc/passwd")', '__has_include(/* "math.h" */ "/etc/passwd")',
+        "CALL defined(__has_include) END",
+        "(CALL) defined(__has_include)", "!CALL !defined(__has_include)", "'//' + CALL(defined(__has_include))",
+    )),
+    '#define A R"(\n// )", __has_include("/etc/passwd")\n', 'int x = __has_include("math.h");\n',
+    "#define F(x) \"/etc/passwd\"\n#if __has_include(F(\"math.h\"))\n#endif\n",
+    '#include X /* "math.h" */\n', 'int a; /*\n*/ #include "/etc/passwd"\n',
     "#define N 1'0 + '/*'\n#include \"/etc/passwd\"\n// */\n",
 )  # fmt: skip
 PASSED = (
     '// #include "../book.h"\n', "#include <stdio.h>\n", '#include "math.h"\n', "#include <cooperative_groups.h>\n",
     '#if __has_include("cuda_fp16.h")\n#endif\n', "#ifdef __has_include\n#endif\n",
     "#if defined(__has_include) && __has_include(<cuda/atomic>)\n#endif\n",
-    '#ifdef _WIN32\n#include <windows.h>\n#endif\n',
+    '#ifdef _WIN32\n#include <windows.h>\n#endif\n', '/* see\n * #include "../book.h"\n */\n',
+    '__device__ const char *s = "#include \\"/x\\"";\n',
+    "#if __cplusplus >= 201703L && !defined(__has_include)\n#endif\n",
+    "#if (defined __has_include) && (__has_include(<cuda/atomic>) || X)  // as f(x) has\n#endif\n",
 )  # fmt: skip
 
 
@@ -50,11 +64,22 @@ def test_no_other_file_is_read(head: str, tmp_path: Path, monkeypatch: pytest.Mo
     assert any(word in lines[caught.value.line - 1].lower() for word in ("include", "#inc", "##", "%:%:"))
 
 
+@pytest.mark.parametrize(
+    "name", ['k<__has_include("/etc/passwd")>', 'k<1>\n#include "/etc/passwd"\n', "k<J(__has_, include)>"]
+)
+def test_the_name_of_a_kernel_asks_for_no_file(name: str) -> None:
+    text = "#define J(a, b) a##b\ntemplate <int A> __global__ void k(int *x) { x[0] = A; }\n"
+    with pytest.raises(CompileError) as caught:
+        compile_here(Source("mine.cu", text, "", names=(name,), foreign=True), "compute_90")
+    assert caught.value.log == str(caught.value)
+
+
 @pytest.mark.parametrize("head", PASSED)
 def test_headers_of_the_include_folders_are_included(head: str) -> None:
     assert b".entry k(" in compile_source(Source("mine.cu", head + KERNEL, "int32"), "compute_90")
 
 
+@pytest.mark.sampled(quick=4)
 @pytest.mark.parametrize("head", REFUSED)
 def test_the_list_of_opened_files_decides_alone(head: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the check of the text, and without Landlock, as the compilation runs in this process."""
@@ -91,6 +116,15 @@ def test_inline_ptx_names_no_file(inline: str) -> None:
     with pytest.raises(CompileError) as caught:
         compile_here(Source("mine.cu", text, "", foreign=True), "compute_90")
     assert caught.value.line == 3
+
+
+@pytest.mark.parametrize("hidden", ["// end inline asm\\n", "/* */ ", "L: ", "nop; // end inline asm\\n"])
+@pytest.mark.parametrize("directive", ['.incbin \\"x\\";', '.file 7 \\"x\\";', ".section .debug_str { };"])
+def test_a_hidden_directive_is_not_called_valid(hidden: str, directive: str) -> None:
+    text = KERNEL.replace("x[0] = 1;", f'asm volatile("{hidden}{directive}");')
+    with pytest.raises((CompileError, InvalidPtx)):
+        ptx = compile_here(Source("mine.cu", text, "", foreign=True), "compute_90").ptx
+        parse(ptx.decode(), "mine.cu")
 
 
 def test_inline_ptx_may_declare_registers() -> None:

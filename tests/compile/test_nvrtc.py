@@ -39,6 +39,7 @@ def test_a_header_that_is_not_there_is_named_with_the_package_that_brings_it() -
     )
 
 
+@pytest.mark.thorough
 def test_the_headers_that_students_include_are_there_and_agree_with_each_other() -> None:
     lines = [
         f"#include <{name}>" for name in sorted(path.name for path in STANDARD_HEADERS.iterdir() if path.is_file())
@@ -64,6 +65,7 @@ extern "C" __global__ void f(cuda::std::uint32_t *out, uint32_t n) { out[0] = IN
     assert b".entry f(" in compile_source(Source("mine.cu", text, "int32"), "compute_90")
 
 
+@pytest.mark.thorough
 def test_cooperative_groups_compile_fast_and_to_the_same_code() -> None:
     text = """// what cuda calls a tile
 #include <cooperative_groups.h>

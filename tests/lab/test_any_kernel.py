@@ -53,6 +53,7 @@ def test_a_kernel_from_a_file_needs_no_name_if_it_is_the_only_one(tmp_path: Path
         kernel.run(1, 32, (1, np.zeros(32, "f4"), np.zeros(10, "f4"), 32), names=("a", "h_x", "h_y", "n"))
 
 
+@pytest.mark.sampled(quick=4)
 @pytest.mark.parametrize("kind", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32",
                                   "float64", "bool"])  # fmt: skip
 def test_every_type_of_numpy(kind: str) -> None:
@@ -149,6 +150,7 @@ def test_a_wrong_argument_is_refused_by_the_name_of_its_parameter(arguments: tup
         engine.kernel(SAXPY).run(1, 1, arguments)
 
 
+@pytest.mark.sampled(quick=2)
 @pytest.mark.parametrize(
     ("grid", "block", "key"),
     [((1,), (2048,), "kernel.block-too-large"),

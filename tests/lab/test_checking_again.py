@@ -20,12 +20,14 @@ def of_template(name: str, old: str, new: str) -> Checked:
     return check_own(template.setup, template.n, template.text.replace(old, new), "mine.cu")
 
 
+@pytest.mark.sampled(quick=4)
 @pytest.mark.parametrize("name", ["saxpy", "tile", "stencil", "empty"])
 def test_a_template_is_right_in_every_run(name: str) -> None:
     found = of_template(name, "__global__", "__global__")
     assert found.measurement.status == "ok" and (found.remark is None) == (name != "tile")
 
 
+@pytest.mark.sampled(quick=3)
 @pytest.mark.parametrize(
     ("old", "new"), [("= B[", "= A["), ("= A[", "= B["), ("sum += a[threadIdx.y][j]", "sum += a[j][threadIdx.y]")]
 )
@@ -60,6 +62,24 @@ def test_a_search_that_leaves_out_some_elements_is_wrong() -> None:
     assert text != KERNELS["reduce_max"].text
     found = check_rung(replace(rung, source=text, source_name="mine.cu")).measurement
     assert found.status == "wrong" and found.choice.schedule in SEARCHED[2:]
+
+
+@pytest.mark.parametrize("start", ["-1", "-50", "1e-30f"])
+def test_a_maximum_that_starts_near_0_is_wrong_for_numbers_far_below(start: str) -> None:
+    setup = setup_of("f<<<1, 1>>>(float32[n]=random, float32[1], n)", "out = max(in)")
+    assert check_own(setup, 64, LARGEST.replace("START", start), "mine.cu").measurement.status == "wrong"
+
+
+def test_a_sum_without_repeated_numbers_is_wrong() -> None:
+    setup = setup_of("f<<<1, 1>>>(float32[n]=random, float32[1], n)", "out = sum(in)")
+    text = LARGEST.replace("START", "0").replace(
+        "best = max(best, in[i])", "if (!i || in[i] != in[i - 1]) best += in[i]"
+    )
+    assert check_own(setup, 64, text, "mine.cu").measurement.status == "wrong"
+
+
+def test_a_factor_that_is_written_in_place_of_the_parameter_is_found() -> None:
+    assert of_template("saxpy", "a * x[i]", "2.0f * x[i]").measurement.status == "wrong"
 
 
 ORDERED = """__global__ void f(int *next, int *out, int n) {
@@ -126,6 +146,7 @@ RUNG = settle(Choice("reduce_grid_stride_atomic", 4096, 128, device="emulator"))
 TEXT = KERNELS[RUNG.kernel].text
 
 
+@pytest.mark.sampled(quick=3)
 @pytest.mark.parametrize(("old", "new", "status"), [("i < n", "i < n", "ok"), ("i < n", "i < n - n % 2", "wrong"),
                                                     ("i < n", "i <= n - 1", "ok")])  # fmt: skip
 def test_a_rungs_draft_is_tried_at_an_odd_size(old: str, new: str, status: str) -> None:

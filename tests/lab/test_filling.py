@@ -22,8 +22,22 @@ def test_every_argument_and_every_trial_gets_other_numbers(name: str) -> None:
     assert np.array_equal(made[0], numbers_of(name))
     for at, one in enumerate(made):
         assert all(np.mean(one == other) < 0.2 for other in made[:at])
-        assert (one[1:-2] != one[2:-1]).all() and (one != 0).all()
+        assert (one != 0).all()
         assert not np.array_equal(one, np.sort(one))
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_neighbours_differ_and_in_every_third_trial_some_are_equal(name: str) -> None:
+    for trial in range(6):
+        one = numbers_of(name, trial=trial)
+        equal = np.mean(one[1:-2] == one[2:-1])
+        assert 0.1 < equal < 0.2 if trial % 3 == 2 else equal == 0
+
+
+@pytest.mark.parametrize("name", ["int8", "int32", "int64", "float32", "float64"])
+def test_negative_numbers_are_far_from_0(name: str) -> None:
+    for place in range(3):
+        assert numbers_of(name, 300, place, trial=1).max() < -5
 
 
 @pytest.mark.parametrize("name", [name for name in TYPES if name != "complex64"])

@@ -42,6 +42,7 @@ def test_a_template_is_named_as_its_file_launches_it(name: str) -> None:
     assert instance(text, "k", kernels_in(text)["k"]) == wanted
 
 
+@pytest.mark.sampled(quick=2)
 @pytest.mark.parametrize(
     "piece", ["k<", "k<a, ", "const int n = n; k<n>", "template <int n> void f() { f<n>(); k<n>(); }\n"]
 )

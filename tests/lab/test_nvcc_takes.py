@@ -169,3 +169,99 @@ def test_hints_to_the_cache_change_no_answer() -> None:
 def test_parameters_have_the_names_of_the_definition() -> None:
     text = "__global__ void k(float *, int);\n__global__ void k(float *data, int n) { data[0] = n; }\n"
     assert [one.name for one in engine.kernel(text).parameters] == ["data", "n"]
+
+
+TAKEN = {  # with a kernel k(int *a) that leaves 7 in a[0]
+    "attributes of a kernel": """#define KERNEL(threads) __global__ void __launch_bounds__(threads)
+[[nodiscard]] __device__ int seven() { return 7; }
+KERNEL(64) other(int *a) { a[0] = 1; }
+__attribute__((used)) KERNEL(64) k([[maybe_unused]] int *a) { a[0] = seven(); }
+""",
+    "C++20": """template <typename A> concept Number = requires(A a) { a + a; };
+struct Pair { int x, y; };
+consteval int twice(int x) { return 2 * x; }
+__device__ auto sum(Number auto a, auto b) { return a + b; }
+__global__ void k(int *a) { Pair p{.x = 1, .y = twice(3)}; a[0] = [](auto x, auto y) { return sum(x, y); }(p.x, p.y); }
+""",
+    "a constant that others give": """const double HALF = 0.5; static const float FOUR = HALF * 8;
+const float ROOT = sqrt(2.0), *POINTER = nullptr;
+__global__ void k(int *a) { a[0] = FOUR + 6 * HALF; }
+""",
+    "two files, one after the other": """\ufeff#include <cstdio>
+__device__ int seven() { return 7; }
+__global__ void first(int *a) { a[0] = seven(); }
+int main() { first<<<1, 1>>>(0); }
+#include <cstdio>
+__device__ int seven()
+{ return 7; }
+__global__ void k(int *a) { a[0] = seven(); }
+int main() { k<<<1, 1>>>(0); }
+""",
+    "a class that streams and vectors know": """#include <iostream>
+class Point {
+public:
+    __host__ __device__ Point(int x) : x(x) {}
+    friend std::ostream &operator<<(std::ostream &out, const Point &p);
+    void save(const std::string &name);
+    static std::vector<Point> load();
+    int x;
+};
+__global__ void k(int *a) { a[0] = Point(7).x; }
+""",
+    "an overload": "__global__ void k(int *a) { a[0] = 7; }\n__global__ void k(float *a) { a[0] = 1; }\n",
+    "a function that nobody calls": """__device__ int broken() { return missing; }
+__global__ void other(int *a) { a[0] = broken(); }
+__global__ void k(int *a) { a[0] = RAND_MAX > 7 ? 7 : EXIT_FAILURE; }
+""",
+    "names of std without std": """#include <utility>
+using namespace std;
+__global__ void k(int *a) { pair<int, int> p(3, 4); swap(p.first, p.second); a[0] = p.first + p.second; }
+""",
+    "the branch that is taken": """#define VERSION 2
+#if VERSION == 1
+__global__ void k(float *a, int n) { a[0] = n; }
+#elif defined(OTHER) || 0
+#elif VERSION >= 2
+__global__ void k(int *a) { a[0] = 7; }
+#else
+__global__ void k(int n) { }
+#endif
+""",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_a_file_that_nvcc_takes_runs(name: str) -> None:
+    assert engine.kernel(TAKEN[name], "k").run(1, 1, (np.zeros(1, np.int32),)).arrays["a"].tolist() == [7]
+
+
+def test_a_function_that_is_left_out_is_named() -> None:
+    text = "__device__ int broken() {\n  return missing;\n}\n__global__ void k(int *a) { a[0] = %s; }\n"
+    assert sentence("pasted.left-out-function", engine.kernel(text % "1").warnings[0])
+    with refused("pasted.unknown-name-2", CompileError):
+        engine.kernel(text % "broken()")
+
+
+def test_two_definitions_that_differ_are_refused_with_both_lines() -> None:
+    twice = "__device__ int f() { return 1; }\n__device__ int f() { return 2; }\n"
+    text = f"{twice}__global__ void k(int *a) {{ a[0] = f(); }}\n"
+    with refused("pasted.defined-twice", CompileError):
+        engine.kernel(text)
+
+
+@pytest.mark.parametrize("strange", ["\u201cx\u201d", "\u2212 1", "\u00a01"])
+def test_a_character_that_is_no_c_is_named(strange: str) -> None:
+    with pytest.raises(CompileError, match=rf"line 2: .*U\+{ord(strange[0]):04X}"):
+        engine.kernel(f"__global__ void k(int *a) {{\n  a[0] = {strange};\n}}\n")
+
+
+def test_an_enumerator_and_a_member_are_template_arguments() -> None:
+    text = """enum class Op { Add, Mul }; enum { FEW = 3, MANY }; struct Traits { static constexpr int N = 5; };
+template <Op op, int N, int M> __global__ void k(int *a) { a[0] = int(op) + N + M; }
+int main() { k<Op::Mul, MANY, Traits::N><<<1, 1>>>(0); }
+"""
+    kernel = engine.kernel(text)
+    assert kernel.name == "k<Op::Mul, MANY, Traits::N>"
+    assert kernel.run(1, 1, (np.zeros(1, np.int32),)).arrays["a"].tolist() == [10]
+    special = "template <int N> __global__ void k(int *a) { }\ntemplate <> __global__ void k<3>(int *a) { a[0] = 4; }\n"
+    assert engine.kernel(special, "k<3>").run(1, 1, (np.zeros(1, np.int32),)).arrays["a"].tolist() == [4]

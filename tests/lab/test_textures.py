@@ -50,6 +50,7 @@ def expected(name: str) -> Array:
     return np.array(made)
 
 
+@pytest.mark.sampled(quick=4)
 @pytest.mark.parametrize("name", CASES)
 def test_a_texture_is_read_as_the_guide_says(name: str) -> None:
     sizes, dtype, channels, filtered, address, normalized, read = CASES[name]

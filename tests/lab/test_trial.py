@@ -16,6 +16,7 @@ from tests.sentences import says
 HEAD = "__global__ void k(int *a, int n) {\n  int i = threadIdx.x;\n  "
 
 
+@pytest.mark.sampled(quick=4)
 @pytest.mark.parametrize(
     ("body", "words"),
     [

@@ -130,6 +130,7 @@ def steps():
                        id=f"{name}-{ladder.rungs[position].kernel}")  # fmt: skip
 
 
+@pytest.mark.sampled(quick=4, thorough=2)
 @pytest.mark.parametrize(("ladder", "position"), tuple(steps()))
 def test_every_rung_changes_the_counter_that_it_is_meant_to(ladder, position):
     change = told(LADDERS[ladder], position)
@@ -159,6 +160,7 @@ def test_the_first_rung_shows_what_the_next_one_will_change():
     assert changes.shown_counter(LADDERS["cs121-access"], 0) == "sectors_per_request"
 
 
+@pytest.mark.thorough
 def test_a_picture_of_wide_accesses_has_fewer_steps_so_that_it_loads_quickly():
     trace = trace_of(Choice("matmul_warp_tile", 128, 16, dtype="float32", device="emulator"))
     found = moments(trace, 0)

@@ -49,6 +49,7 @@ EVERY_CLAIM = pytest.mark.parametrize("claim", [param(claim) for claim in CLAIMS
 BY_NAME = {claim.name: claim for claim in CLAIMS}
 
 
+@pytest.mark.sampled(quick=3)
 @EVERY_CLAIM
 def test_a_claim_holds_or_the_reason_why_not_is_known(claim: Claim):
     made = verdict(claim, find)
@@ -59,6 +60,7 @@ def test_a_claim_holds_or_the_reason_why_not_is_known(claim: Claim):
     assert made.holds or claim.why, "it does not hold, and no reason is given"
 
 
+@pytest.mark.sampled(quick=3)
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.name)
 def test_a_claim_belongs_to_a_ladder_with_its_kernels_and_is_said_in_sentences(claim: Claim):
     assert claim.ladder in LADDERS and claim.lecture in LECTURES and claim.slide

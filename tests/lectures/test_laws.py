@@ -42,6 +42,7 @@ def holds(choice: Choice, which: slice) -> None:
     assert [(p.value, p.counted) for p in points] == [(p.value, p.expected) for p in points]
 
 
+@pytest.mark.sampled(quick=3)
 @pytest.mark.parametrize("kernel", [case(name, quick=i % 3 == 0) for i, name in enumerate(FIRST)])
 def test_the_law_holds_at_the_ends_and_in_the_middle(kernel: str) -> None:
     number = len(laws.counting(chosen(kernel)))
@@ -116,6 +117,7 @@ def test_the_times_are_told_beside_the_law() -> None:
     assert laws.origins(laws.points(choice, known_by(timed("banks_broadcast", [1.0])))).startswith("NVIDIA H200, rec")
 
 
+@pytest.mark.sampled(quick=5)
 @pytest.mark.parametrize("kernel", WITH_LAW)
 @pytest.mark.parametrize("some", [True, False])
 def test_plotly_accepts_every_law(kernel: str, some: bool) -> None:

@@ -159,6 +159,7 @@ def kernel(name: str, test: Litmus) -> str:
 TEXT = HEAD + "".join(kernel(name, test) for name, test in TESTS.items())
 
 
+@pytest.mark.sampled(quick=3)
 @pytest.mark.parametrize("name", [case(name, quick=len(test.threads) == 2, id=name) for name, test in TESTS.items()])
 def test_every_order_gives_an_allowed_outcome_and_races_are_reported(name: str) -> None:
     test = TESTS[name]

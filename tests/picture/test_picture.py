@@ -84,6 +84,7 @@ class Replay:
                 self.told.append(touch.values)
 
 
+@pytest.mark.sampled(quick=3)
 @pytest.mark.parametrize("kernel", TREES)
 def test_every_addition_of_a_picture_adds_the_values_in_place(kernel):
     choice = alone(kernel)

@@ -35,6 +35,7 @@ def test_a_job_that_never_ends_is_stopped_at_its_deadline(name: str, capfd: pyte
         next_run_is_soon(queue)
 
 
+@pytest.mark.sampled(quick=3)
 @pytest.mark.parametrize(
     ("name", "args", "code", "words"),
     [("leave", (3,), 3, "exit code 3"), ("leave", (0,), 0, "exit code 0"), ("read_address_zero", (), -11, "SIGSEGV")],

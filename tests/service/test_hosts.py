@@ -14,9 +14,10 @@ from types import SimpleNamespace
 
 import pytest
 
+from engine.compile import confinement
 from engine.records import NotRunnable, Progress
 from engine.service.cluster import check_address
-from engine.service.cluster.node import Jobs
+from engine.service.cluster.node import Jobs, run_node
 from engine.service.job import HostLost, Job, Outcome, Rejected
 from engine.service.queue import JobQueue, Serving, hosts_text
 from engine.service.slots import ROOT
@@ -159,6 +160,7 @@ WITHOUT = (
 )
 
 
+@pytest.mark.sampled(quick=2)
 @pytest.mark.parametrize("command", [["run", "reduce_sequential"], ["host", "tls://127.0.0.1:1"]])
 def test_without_dask_a_cluster_is_refused_with_the_package_to_install(command: list[str]) -> None:
     environment = {**os.environ, "DASK_SCHEDULER_ADDRESS": "tls://127.0.0.1:1"}
@@ -214,3 +216,9 @@ def test_runs_of_several_dashboards_share_a_hosts_queue() -> None:
     assert [session for session, _ in slot.runs] == ["one", "presenter", "two"]
     assert queue.state().sessions == 0 and not jobs._sessions
     queue.close()
+
+
+def test_a_host_needs_a_confined_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(confinement, "missing_confinement", lambda: "No Landlock.")
+    with pytest.raises(NotRunnable, match=confinement.UNCONFINED):
+        run_node("tls://127.0.0.1:8786", None, 0)

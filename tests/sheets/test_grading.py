@@ -41,6 +41,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.thorough
 def test_everybody_is_graded(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["grade", SHEET, str(folder), "--json"]) == 0
     record = json.loads(capsys.readouterr().out)

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 from html import unescape
 from pathlib import Path
 
 from plotly import graph_objects
+from streamlit.source_util import PageInfo
 from streamlit.testing.v1 import AppTest
 
 PATIENCE_S = 200  # a busy machine's run of a page
@@ -21,10 +23,8 @@ def opened(page: str = "", **address: str) -> AppTest:
     """The dashboard at this address, run once; `page` is a folder of views/."""
     app = AppTest.from_file(str(DASHBOARD), default_timeout=PATIENCE_S)
     if page:
-        app.run()
+        app._registered_pages = registered_pages()  # as after a first run, which would draw the ladder page
         app.switch_page(f"views/{page}/page.py")
-        app.session_state["choices kept"].clear()  # a browser that opens this address was nowhere before
-        app.query_params.clear()
     for name, value in address.items():
         app.query_params[name] = value
     app.run()
@@ -32,6 +32,12 @@ def opened(page: str = "", **address: str) -> AppTest:
     for figure in figures_of(app):
         graph_objects.Figure(json.loads(figure))  # ValueError for what Plotly would ignore in a browser
     return app
+
+
+@cache
+def registered_pages() -> dict[str, PageInfo]:
+    """The pages that the dashboard registers when it runs."""
+    return AppTest.from_file(str(DASHBOARD), default_timeout=PATIENCE_S).run()._registered_pages
 
 
 def html_of(app: AppTest) -> str:

@@ -79,6 +79,7 @@ def kinds_of_traces(text: str) -> set[str]:
     return found & KINDS
 
 
+@pytest.mark.thorough
 def test_every_kind_of_trace_that_a_figure_has_is_in_the_basic_bundle() -> None:
     kinds = set()
     for folder in ("engine", "views"):

@@ -92,6 +92,7 @@ def test_a_race_answers_differently_under_every_order_and_the_page_remembers() -
 FIRST_LADDERS = {ladder.topic: name for name, ladder in reversed(LADDERS.items())}.values()
 
 
+@pytest.mark.sampled(quick=4)
 @pytest.mark.parametrize(
     "ladder", [case(name, quick=name in FIRST_LADDERS, thorough=turn(name, 0, 3)) for name in LADDERS]
 )
@@ -201,6 +202,7 @@ def test_launches_belong_to_no_line() -> None:
     assert "Kernel launches fall from" in html and says("inside.no-line", html)
 
 
+@pytest.mark.sampled(quick=3)
 @pytest.mark.parametrize(("stride", "wavefronts"), [("2", 2), ("32", 32), ("33", 1)])
 def test_the_parameter_chooses_the_lectures_slide(stride: str, wavefronts: int) -> None:
     app = opened("inside", ladder="cs121-banks", rung="banks_strided", n="1024", parameter=stride, look="banks")

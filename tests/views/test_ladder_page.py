@@ -25,6 +25,7 @@ FIRST_LADDERS = {ladder.topic: name for name, ladder in reversed(LADDERS.items()
 FIRST_KERNELS = {topic.kernels[0].name for topic in TOPICS.values()}
 
 
+@pytest.mark.sampled(quick=2)
 @pytest.mark.parametrize("name", [case(name, quick=name in FIRST_LADDERS) for name in LADDERS])
 def test_every_ladder_opens_on_its_first_rung(name: str) -> None:
     ladder = LADDERS[name]
@@ -38,6 +39,7 @@ def test_every_ladder_opens_on_its_first_rung(name: str) -> None:
 
 
 # A page does the same with every kernel: the thorough run opens every third, a release all.
+@pytest.mark.sampled(quick=4, thorough=2)
 @pytest.mark.parametrize(
     "name", [case(name, quick=name in FIRST_KERNELS, thorough=at % 3 == 0) for at, name in enumerate(KERNELS)]
 )
@@ -80,6 +82,7 @@ def test_students_share_one_emulated_run_and_a_presenter_runs_again() -> None:
     assert says("ladder.correct", html_of(presenting)) and words not in html_of(presenting)
 
 
+@pytest.mark.sampled(quick=3)
 @pytest.mark.parametrize("name", ["cs121-tiling", "harris", "float-truths"])
 def test_a_warmed_up_run_answers_a_students_first_click(name: str) -> None:
     choice = run_of(LADDERS[name], LADDERS[name].rungs[0])
@@ -136,6 +139,7 @@ BAD_INPUT = [
 ]
 
 
+@pytest.mark.sampled(quick=3)
 @pytest.mark.parametrize(("address", "key"), [case(*row, quick=i % 3 == 0) for i, row in enumerate(BAD_INPUT)])
 def test_bad_input_is_one_sentence(address: dict[str, str], key: str | None) -> None:
     app = opened(**{"ladder": "harris", **address})
@@ -207,6 +211,7 @@ def test_settings_of_one_rung_do_not_reach_the_others() -> None:
     assert "cannot be chosen" not in html
 
 
+@pytest.mark.sampled(quick=4)
 @pytest.mark.parametrize(
     ("rung", "dtype", "key"),
     [
@@ -239,6 +244,7 @@ def test_the_hall_sees_the_first_elements_too() -> None:
     assert answer_count(settle(Choice("filter_atomic", 0, 128))) == 0
 
 
+@pytest.mark.sampled(quick=2)
 @pytest.mark.parametrize(("ladder", "rung", "live", "recorded", "kept"), [
     ("heidelberg-exercise", "reduce_unroll_guarded", "hazard", "wrong", "-12073"),
     ("heidelberg-volta", "lock_spin", "deadlock", "ok", "44.3"),

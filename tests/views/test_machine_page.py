@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from engine.catalogue import LADDERS
 from engine.commands.doctor import doctor
 from tests.views.pages import html_of, opened
@@ -17,6 +19,7 @@ def test_every_check_of_the_doctor_is_a_line() -> None:
             assert "To fix it" in html
 
 
+@pytest.mark.thorough
 def test_warm_up_runs_every_rung_and_lists_the_ready_ones() -> None:
     app = opened("machine")
     app.selectbox(key="ladder to warm up").select("crovella-order").run()

@@ -31,6 +31,7 @@ def opens(app: AppTest, address: dict[str, str]) -> str | None:
     return f"{address}: {app.exception[0].value}"[:300] if app.exception else None
 
 
+@pytest.mark.sampled(quick=4)
 @pytest.mark.parametrize(("page", "name", "value"), [
     ("sweep", "device", "foo"), ("sweep", "device", "gpu:"), ("lab", "draft", "a__b"), ("", "device", "foo"),
 ])  # fmt: skip

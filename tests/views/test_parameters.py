@@ -15,6 +15,7 @@ from tests.sentences import says, wording
 from tests.views.pages import asked, html_of, messages_of, opened
 
 
+@pytest.mark.thorough
 def test_a_parameter_is_chosen_kept_in_the_address_and_holds_for_every_rung_that_has_it() -> None:
     app = opened(ladder="all-memory", rung="banks_strided", n="1024")
     assert "parameter" not in asked(app) and app.selectbox(key="parameter").value == "32"

@@ -21,7 +21,7 @@ from typing import Literal
 import streamlit as st
 from starlette.responses import Response
 
-from engine.compile.confinement import missing_confinement
+from engine.compile.confinement import check_confinement, missing_confinement
 from engine.records import NotRunnable
 from engine.service.limits import Limits
 from engine.store import database
@@ -114,7 +114,6 @@ ROLES = {role.name: role for role in (PRESENTER, ASSISTANT, STUDENT)}
 
 
 KEYS, KEYS_FILE = "KERNEL_LADDER_KEYS", "KERNEL_LADDER_KEYS_FILE"  # environment variables
-UNCONFINED = "KERNEL_LADDER_UNCONFINED"  # "1" serves a class from a computer without Landlock
 SHORTEST_KEY = 12
 _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # without letters that look alike on a blackboard
 _GROUPS, _IN_GROUP = 3, 5  # 15 letters of 31: 74 bits
@@ -228,13 +227,6 @@ def decide_policy(address: str | None, environment: Mapping[str, str], accounts:
     if made and sys.stdout.isatty():  # otherwise the keys would get into a log
         told += ": " + ", ".join(f"{role} {key}" for role, key in given.items())
     return Policy("key", f"{told}.", given, signer)
-
-
-def check_confinement(environment: Mapping[str, str]) -> None:
-    """Raise NotRunnable if the compiler of a class is not confined and the environment does not allow that."""
-    missing = missing_confinement()
-    if missing and not environment.get(UNCONFINED):
-        raise NotRunnable(f"{missing} To serve a class all the same, set {UNCONFINED}=1.")
 
 
 def _find_keys(environment: Mapping[str, str], *, local: bool) -> tuple[dict[str, str], str, bool]:

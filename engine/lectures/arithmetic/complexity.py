@@ -1,8 +1,8 @@
 """Crovella's arithmetic of parallel algorithms for one choice: steps, work and cost, by the formula and as launched.
 
-N elements on P threads: every thread first adds its N/P elements, then all of them work down a tree. So the time is
-T = N/P + log2 P steps, the work N - 1 additions, the cost P * T: what P threads could have done in that time. The
-algorithm is cost-efficient if its cost grows like its work (Brent).
+N elements on P threads: every thread first adds its N/P elements, then all threads work down a tree. So the time is T =
+N/P + log2 P steps, the work N - 1 additions, the cost P * T: the additions that P threads could have done in that time.
+The algorithm is cost-efficient if its cost grows like its work (Brent).
 """
 
 from __future__ import annotations
@@ -16,29 +16,30 @@ from engine.catalogue.gpu_models import WARP
 from engine.plan import plan
 from engine.records import HostRun, Launch, Measurement, Scalar, Settled
 
-# How the sums of the blocks become one where no launch does it: how many steps in a row `blocks` sums then take.
+# How the sums of the blocks become one if no launch adds them.
 _TAILS = {"host": "the host adds them", "atomic": "atomics at one address, one after the other"}
 
 
 def brent_steps(n: int, threads: int) -> int:
-    """T = N/P + log2 P, both rounded up."""
+    """Return T = N/P + log2 P, both rounded up."""
     return ceil(n / threads) + ceil(log2(threads)) if threads > 1 else n
 
 
 def brent_cost(n: int, threads: int) -> int:
-    """P * T."""
+    """Return P * T."""
     return threads * brent_steps(n, threads)
 
 
 def work(n: int) -> int:
-    """N/2 + N/4 + ... + 1 = N - 1 additions, however they are distributed."""
+    """Return N/2 + N/4 + ... + 1 = N - 1 additions, which do not depend on the distribution."""
     return n - 1
 
 
 @dataclass(frozen=True)
 class Level:
-    """One launch: `n` numbers on `blocks` blocks of `block_size` threads, of which each first takes `loads` of them;
-    then the block goes down a tree of `tree` steps. `tail`: additions in a row after that, and what makes them."""
+    """One launch: `n` numbers on `blocks` blocks of `block_size` threads. Each thread first adds `loads` numbers; then
+    the block works down a tree of `tree` steps. `tail`: the additions in a row after that; `tail_by`: the words for
+    what makes them."""
 
     n: int
     blocks: int
@@ -55,23 +56,25 @@ class Level:
 
     @property
     def steps(self) -> int:
-        """Of the longest chain: a step for each element, one for each step of the tree, one for each in the tail."""
+        """The steps of the longest chain: one for each element, for each step of the tree, and for each addition of the
+        tail."""
         return self.loads + self.tree + self.tail
 
     @property
     def cost(self) -> int:
-        """Threads times the steps during which they are allotted; nobody is allotted to the tail but one thread."""
+        """The threads times the steps for which they are allotted; only one thread is allotted to the tail."""
         return self.threads * (self.loads + self.tree) + self.tail
 
     def working(self) -> list[int]:
-        """How many threads work in each step: all while loading, half of the block, a quarter, ..., one a block."""
+        """The number of working threads in each step: all while loading, then half of a block, a quarter, ..., one per
+        block."""
         return [self.threads] * self.loads + [
             self.blocks * max(1, self.block_size >> step) for step in range(1, self.tree + 1)
         ]
 
 
 def levels(choice: Settled) -> tuple[Level, ...]:
-    """Return the launches of a reduction's plan, in their order. NotRunnable where the choice is."""
+    """Return the launches of a reduction's plan, in their order. NotRunnable: the choice cannot be planned."""
     kernel, whole = KERNELS[choice.kernel], plan(choice)
     if isinstance(whole.steps[0], HostRun):
         return (Level(choice.n, 1, 1, choice.n, 0),)
@@ -106,7 +109,7 @@ def cost_of(made: Sequence[Level]) -> int:
 
 @dataclass(frozen=True)
 class Compared:
-    """A number that follows from the formula, beside the emulator's count of it."""
+    """A number that follows from the formula, beside the emulator's count."""
 
     what: str
     computed: int
@@ -114,7 +117,7 @@ class Compared:
 
 
 def compared(choice: Settled, counted: Measurement | None) -> tuple[Compared, ...]:
-    """Barriers and loads of a run against the steps and the work of its levels, where they follow exactly."""
+    """Compare the barriers and loads of a run with the steps and the work of its levels, if these follow exactly."""
     counters: Mapping[str, float] = (counted.counters or {}) if counted else {}
     kernel = KERNELS[choice.kernel]
     made = levels(choice)

@@ -1,4 +1,4 @@
-"""How many elements a thread should take: Crovella's claim, tried on what was measured.
+"""How many elements a thread should take: Crovella's claim against the measured times.
 
 divisions(sweep, facts) -> one Division a number of elements    judgement(divisions) -> whether the claim holds
 """
@@ -24,7 +24,8 @@ SLIDE = "Algorithm Cascading"
 
 @dataclass(frozen=True)
 class Division:
-    """n among threads that take `elements` each: Brent's steps and cost, and what was measured (None: nothing)."""
+    """The division of n numbers among threads that take `elements` each: Brent's steps and cost, and the measured time
+    (None: not measured)."""
 
     elements: int
     choice: Settled
@@ -36,7 +37,7 @@ class Division:
 
 
 def sweep_choices(choice: Settled) -> tuple[tuple[int, Settled], ...]:
-    """(elements per thread, the choice of a grid that makes it so); none for a kernel whose grid follows from N."""
+    """Return (elements per thread, the choice with a grid for it); nothing for a kernel whose grid follows from N."""
     if not strides(KERNELS[choice.kernel]):
         return ()
     return tuple(
@@ -66,7 +67,7 @@ def divisions(made: Sequence[tuple[int, Settled]], facts: Sequence[Known]) -> tu
 
 
 def recorded_blocks(choice: Settled) -> tuple[int, ...]:
-    """Return the other block sizes with which the sweep of this N was recorded, as far as the claim needs it."""
+    """Return the other block sizes at which the sweep of this N was recorded, as far as the claim needs it."""
     found = []
     for block_size in KERNELS[choice.kernel].block_sizes:
         made = sweep_choices(replace(choice, block_size=block_size))
@@ -78,14 +79,14 @@ def recorded_blocks(choice: Settled) -> tuple[int, ...]:
 
 
 def room(device: Mapping[str, Any]) -> int | None:
-    """Return how many threads a GPU of a measurement holds at a time; None where the record does not say."""
+    """Return how many threads a measurement's GPU holds at a time; None if the record does not say."""
     many = device.get("multiprocessors")
     return int(many) * resident_threads(str(device.get("compute_capability"))) if many else None
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """Whether the lecture's claim holds here; `holds` None: not measured yet. `sentence` says so."""
+    """Whether the lecture's claim holds here (`holds`; None: not measured yet), and a `sentence` about it."""
 
     holds: bool | None
     sentence: str
@@ -124,7 +125,7 @@ def judged_variants(
 ) -> str:
     """Judge the claim against the sweeps of several kernels, in a sentence. `variants`: title -> {elements: value}.
 
-    `swept`: the numbers of elements that were asked for; `smallest`: the least value is the best.
+    `swept`: the requested numbers of elements; `smallest`: the least value is the best.
     """
     low, high = CLAIM
     claim = f"Crovella's slide, of a G80: best with {low:,} to {high:,} elements per thread."
@@ -141,7 +142,8 @@ def judged_variants(
 
 @dataclass(frozen=True)
 class _Compared:
-    """The best number of elements, the best among the claimed ones, and how many times worse that is (from 1 on)."""
+    """The best number of elements, the best one in the claimed range, and how many times worse that one is (at least
+    1)."""
 
     best: int
     claimed: int
@@ -149,7 +151,7 @@ class _Compared:
 
 
 def _compared(values: Mapping[int, float], smallest: bool) -> _Compared | None:
-    """The claim tried on {elements: value}; None unless values inside and outside the claimed range are known."""
+    """Judge the claim by {elements: value}; None unless values inside and outside the claimed range are known."""
     inside = [elements for elements in values if _claimed(elements)]
     if not inside or len(inside) == len(values):
         return None

@@ -1,4 +1,4 @@
-"""Float sums beside what theory allows: runs repeated in other orders, and each rung's error beside its worst case.
+"""Float sums beside their theory: runs repeated in other orders, and each rung's error beside its worst case.
 
 repeat(choice, runs) -> Repeats                 rounding(choice, measurement) -> Rounding
 """
@@ -29,9 +29,9 @@ TOPICS = (floats.TOPIC.name, reduction.TOPIC.name)
 
 @dataclass(frozen=True)
 class Repeats:
-    """The answers of one choice run again and again, on the random numbers. `orders`: what was different, in words.
+    """The answers of repeated runs of one choice, on the random numbers. `orders`: in words, how the runs differed.
 
-    `environment`: of a recording that they come from; None: they are live.
+    `environment`: of the recording that has them; None: they are live.
     """
 
     choice: Settled
@@ -64,21 +64,21 @@ def can_repeat(choice: Settled) -> bool:
 
 
 def repeated_choice(choice: Settled) -> Settled:
-    """What is repeated in place of `choice`: the random numbers, and on the emulator at most 2^16 of them. Ones add up
-    without rounding until they stop, so that no order shows."""
+    """Return the choice that is repeated in place of `choice`: with random numbers, and on the emulator at most 2^16 of
+    them. Ones add up without rounding until the sum stops, so their order would not show."""
     n = min(choice.n, EMULATOR_N) if choice.device == "emulator" else choice.n
     return replace(on_random_numbers(choice), n=n)
 
 
 def on_random_numbers(choice: Settled) -> Settled:
-    """Return the same sum of the random numbers, where a kernel leaves the choice."""
+    """Return the same sum of the random numbers, if the kernel offers them."""
     return replace(choice, parameter=0 if KERNELS[choice.kernel].parameter is not None else None)
 
 
 def repeat(choice: Settled, runs: int, progress: Progress | None = None) -> Repeats:
-    """Run a float sum `runs` times. On a GPU it is the same launch each time; the emulator draws another legal order
-    of the lanes for each run; a rung on the CPU has only one order. NotRunnable for
-    whole numbers; else what a run raises."""
+    """Run a float sum `runs` times. On a GPU each run is the same launch; the emulator draws another legal order of the
+    lanes for each run; a rung on the CPU has only one order. NotRunnable: whole numbers. A run's own errors pass
+    through."""
     say = progress or quiet
     if not can_repeat(choice):
         raise NotRunnable("Only a sum of floats is rounded: choose float32 or float64.")
@@ -100,7 +100,7 @@ def repeat(choice: Settled, runs: int, progress: Progress | None = None) -> Repe
 
 
 def orders_of(made: Plan) -> str:
-    """In which orders a GPU adds again and again, in words; of a rung on the CPU, which."""
+    """Return in words how the orders of repeated runs on a GPU differ; for a rung on the CPU, its one order."""
     return ORDERS["cpu" if host_step(made) else "gpu"]
 
 
@@ -109,7 +109,7 @@ def orders_of(made: Plan) -> str:
 
 @dataclass(frozen=True)
 class Rounding:
-    """One run: its error, `chain` additions in a row, and the worst that they can do."""
+    """One run: its error, its `chain` of additions in a row, and the largest error of such a chain."""
 
     result: float
     exact: float
@@ -126,18 +126,19 @@ def sum_of_sizes(choice: Settled) -> float:
 
 
 def bounds(choice: Settled) -> tuple[float, float]:
-    """The worst error of a serial sum, (n - 1) u sum|x|, and of a tree, ceil(log2 n) u sum|x|, for these numbers."""
+    """Return the largest error of a serial sum, (n - 1) u sum|x|, and of a tree, ceil(log2 n) u sum|x|, for these
+    numbers."""
     size, n = data.unit_roundoff(choice.dtype) * sum_of_sizes(choice), max(choice.n, 2)
     return (n - 1) * size, ceil(log2(n)) * size
 
 
 def chain_of(choice: Settled) -> int:
-    """Return the longest chain of additions of a choice's plan: every number goes through at most so many roundings."""
+    """Return the longest chain of additions of a choice's plan: no number goes through more roundings."""
     return plan(choice).additions
 
 
 def rounding(choice: Settled, measurement: Measurement | None) -> Rounding | None:
-    """What a run's roundings did beside the worst; None without an answer."""
+    """Return a run's error beside the largest possible one; None without an answer."""
     if measurement is None or measurement.check is None:
         return None
     chain = chain_of(choice)
@@ -150,7 +151,7 @@ def rounding(choice: Settled, measurement: Measurement | None) -> Rounding | Non
 
 
 def bits(result: float, dtype: str) -> str:
-    """Return the answer's bits in hexadecimal, as a float of that type: what differs is its last digits."""
+    """Return the answer as a hexadecimal float of that type, which shows a difference in the last digits."""
     return f"{int(_words(result, dtype)[0]):0{8 if dtype == 'float32' else 16}x}"
 
 
@@ -170,7 +171,7 @@ def spacing(value: float, dtype: str) -> float:
 
 
 def sentence(found: Repeats) -> str:
-    """What the repeated runs show, in one or two sentences."""
+    """Return one or two sentences on what the repeated runs show."""
     runs, kind = len(found.results), result_type(found.choice)
     if found.different == 1:
         return f"{runs} runs, one answer: {found.results[0]:.9g}, bits {bits(found.results[0], kind)} ({found.orders})."

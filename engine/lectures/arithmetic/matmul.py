@@ -1,7 +1,7 @@
 """The lecture's arithmetic of matrix multiplication: reads, CGMA ratio, shared memory, blocks per SM and occupancy.
 
-Pure functions of numbers, and one that puts them together for a choice with the compiled kernel's real registers and
-shared memory. m is the tile width, n the matrix width; "SM" is a multiprocessor.
+Pure functions of numbers, and one that applies them to a choice with the compiled kernel's registers and shared memory.
+m is the tile width, n the matrix width; "SM" is a multiprocessor.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ FLOAT_BYTES = 4
 
 # The lecture counts 6 operations for each product: + and * of the numbers, and + and * of both addresses.
 LECTURE_OPERATIONS = 6
-ADDRESS_FREE_OPERATIONS = 2  # + and * of the numbers: what GFLOP/s counts
+ADDRESS_FREE_OPERATIONS = 2  # + and * of the numbers, which GFLOP/s counts
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,8 @@ class LectureNumbers:
     """The lecture's arithmetic for one kernel, n and m on one GPU.
 
     `reads` from global memory beside the naive kernel's; `cgma`: the lecture's operations per read; `bound_gflop_s`:
-    what the bandwidth then allows, by the lecture's count of operations; `intensity`: FLOP per byte of these reads.
+    the throughput that the bandwidth then allows, by the lecture's count of operations; `intensity`: FLOP per byte of
+    these reads.
     """
 
     gpu: GpuModel
@@ -42,27 +43,29 @@ class LectureNumbers:
 
 
 def naive_reads(n: int) -> int:
-    """2n^3: n^2 elements need 2n reads each."""
+    """Return 2n^3: n^2 elements need 2n reads each."""
     return 2 * n**3
 
 
 def cgma(n: int, reads: int) -> float:
-    """Compute to global memory access ratio: operations for each read; the lecture counts 3 for the naive kernel."""
+    """Return the compute to global memory access ratio, operations per read; the lecture counts 3 for the naive
+    kernel."""
     return LECTURE_OPERATIONS * n**3 / reads
 
 
 def bound_gflop_s(bandwidth_gb_s: float, ratio: float) -> float:
-    """What the bandwidth allows: 200 GB/s are 50 G floats/s, which at 3 operations each make 150 GFLOP/s."""
+    """Return the GFLOP/s that the bandwidth allows: 200 GB/s are 50 G floats/s, at 3 operations each 150 GFLOP/s."""
     return bandwidth_gb_s / FLOAT_BYTES * ratio
 
 
 def intensity(n: int, reads: int) -> float:
-    """FLOP (2n^3, as GFLOP/s counts) for each byte of `reads` floats."""
+    """Return the FLOP (2n^3, as GFLOP/s counts them) for each byte of `reads` floats."""
     return ADDRESS_FREE_OPERATIONS * n**3 / (FLOAT_BYTES * reads)
 
 
 def residency(choice: Settled, gpu: GpuModel = H200) -> tuple[int, Resources, Occupancy]:
-    """(threads of a block, what the compiled kernel needs, what an SM holds of it), of the plan's first launch.
+    """Return (threads of a block, resources of the compiled kernel, its occupancy of an SM) for the plan's first
+    launch.
 
     NotRunnable: nothing is launched, or no block fits. CompileError.
     """
@@ -75,7 +78,7 @@ def residency(choice: Settled, gpu: GpuModel = H200) -> tuple[int, Resources, Oc
 
 
 def lecture_numbers(choice: Settled, gpu: GpuModel = H200) -> LectureNumbers:
-    """Return the lecture's arithmetic for a matrix kernel as it was compiled for `gpu`. NotRunnable, CompileError."""
+    """Return the lecture's arithmetic for a matrix kernel, compiled for `gpu`. NotRunnable, CompileError."""
     kernel = kernel_named(choice.kernel)
     if kernel.topic != matmul.TOPIC.name:
         raise NotRunnable(f"The lecture's arithmetic is about matrix multiplication, and {kernel.name} is none.")

@@ -1,7 +1,6 @@
 """Float sums recorded on a GPU: the answer of every rung at many sizes, and of many runs of each rung.
 
-A recording of times keeps no answers; these pages are about nothing else. Rows of a kernel whose file has changed since
-are left out.
+A recording of times keeps no answers, so this file does. Rows of a kernel whose file has changed since are left out.
 """
 
 from __future__ import annotations
@@ -47,7 +46,8 @@ class FloatSums:
 
 
 def record(folder: Path = FOLDER, progress: Progress | None = None) -> Path:
-    """Run every rung that adds floats on this GPU, and write its answers; returns the file. NotRunnable without one."""
+    """Run every rung that adds floats on this GPU, write its answers, and return the file. NotRunnable without a
+    GPU."""
     if not has_gpu():
         raise NotRunnable(NEEDS_GPU)
     say = progress or (lambda fraction, text: None)
@@ -58,7 +58,7 @@ def record(folder: Path = FOLDER, progress: Progress | None = None) -> Path:
     for number, rung in enumerate(rungs):
         say(number / len(rungs), f"Float sums: {rung.kernel} {rung.dtype}")
         for choice in _sizes(rung):
-            key = _key(choice)  # a rung of two ladders meets the same sizes twice
+            key = _key(choice)  # a rung of two ladders has the same sizes twice
             if key not in answers and (found := _answer(choice)) is not None:
                 answers[key] = found
         if rung.dtype == "float32":
@@ -77,7 +77,7 @@ def record(folder: Path = FOLDER, progress: Progress | None = None) -> Path:
 
 
 def answer(choice: Settled) -> Measurement | None:
-    """What a GPU answered for this choice, without a time; None where nobody recorded it."""
+    """Return a GPU's recorded answer of this choice, without a time; None if there is none."""
     if choice.grid_size is not None or choice.source is not None:
         return None
     for recording in _recordings():
@@ -92,7 +92,8 @@ def answer(choice: Settled) -> Measurement | None:
 
 
 def repeats(choice: Settled) -> Repeats | None:
-    """The answers of many runs of this choice on a GPU, on the random numbers; None where nobody recorded them."""
+    """Return the recorded answers of many runs of this choice on a GPU, on the random numbers; None if there are
+    none."""
     if choice.grid_size is not None or choice.source is not None:
         return None
     made = replace(on_random_numbers(choice), device="gpu")
@@ -106,7 +107,7 @@ def repeats(choice: Settled) -> Repeats | None:
 
 
 def _rungs() -> Iterator[Settled]:
-    """Every rung of a ladder that adds floats, in every float type, each once."""
+    """Yield every rung that adds floats, in every float type, each once."""
     found: dict[Settled, None] = {}
     for ladder in LADDERS.values():
         for rung in ladder.rungs if ladder.topic in TOPICS else ():
@@ -127,7 +128,7 @@ def _sizes(rung: Settled) -> Iterator[Settled]:
 
 
 def _answer(choice: Settled) -> tuple[str, float, float] | None:
-    """(status, result, exact sum); None where the choice cannot run."""
+    """Return (status, result, exact sum); None if the choice cannot run."""
     try:
         made = plan(choice)
         run = backend_of(made).run(made, quiet)

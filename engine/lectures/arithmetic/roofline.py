@@ -1,8 +1,8 @@
-"""The roofline of the matrix ladders: what memory and arithmetic allow, and where the rungs are.
+"""The roofline of the matrix ladders: the limits of memory and arithmetic, and the rungs below them.
 
 A rung stands at its arithmetic intensity: FLOP for each byte that it reads from global memory by the lecture's count,
 as if every read went to memory. Reads that the caches serve cost the memory nothing, so a rung may stand above the
-memory's roof: that is no error but what L1 and L2 are worth to it.
+memory's roof; its height above shows the gain from L1 and L2.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PEER = "cuBLAS"
 
 @dataclass(frozen=True)
 class Roofs:
-    """What one GPU can do. `bandwidth_gb_s`: the measured read ceiling where there is one (`measured`), else the
+    """The limits of one GPU. `bandwidth_gb_s`: the read ceiling, if it was `measured`, else the bandwidth from the
     device's attributes."""
 
     device: str
@@ -36,9 +36,10 @@ class Roofs:
 
 @dataclass(frozen=True)
 class Spot:
-    """One rung: where it stands, or why it is not drawn (`missing`).
+    """One rung: its place, or the reason why it is not drawn (`missing`).
 
-    `gflop_s`: None where no time is known. `origin`: where it was measured, and when; `live`: in this session.
+    `gflop_s`: None if no time is known. `origin`: the device and date of the measurement; `live`: measured in this
+    session.
     """
 
     label: str
@@ -52,7 +53,8 @@ class Spot:
 
 @dataclass(frozen=True)
 class Roofline:
-    """The rungs under the roofs of one GPU; `roofs` None where no rung has a time. `peer_gflop_s`: cuBLAS there."""
+    """The rungs under the roofs of one GPU; `roofs` is None if no rung has a time. `peer_gflop_s`: the rate of cuBLAS
+    there."""
 
     roofs: Roofs | None
     spots: tuple[Spot, ...]
@@ -60,7 +62,8 @@ class Roofline:
 
 
 def roofline(ladder: Ladder, choices: Sequence[Settled], facts: Sequence[Known], position: int) -> Roofline:
-    """What is known of every rung, on the GPU that the rung on the page was timed on, else the first that was."""
+    """Return the facts of every rung on the GPU that timed the rung on the page, else on the first GPU that timed
+    one."""
     timed = [fact.timed for fact in facts]
     leader = timed[position] or next((m for m in timed if m is not None), None)
     roofs = _roofs(leader)
@@ -78,7 +81,7 @@ def roofline(ladder: Ladder, choices: Sequence[Settled], facts: Sequence[Known],
 
 
 def sentence(found: Roofline, position: int) -> str:
-    """What the roofs say about the rung on the page."""
+    """Return sentences on the rung on the page and the roofs."""
     spot, roofs = found.spots[position], found.roofs
     if roofs is None:
         return "No rung has a time for these choices: run the ladder on a GPU, or choose N as it was recorded."
@@ -98,7 +101,7 @@ def sentence(found: Roofline, position: int) -> str:
 
 
 def missing(found: Roofline) -> str:
-    """Return the rungs that are not drawn, and why; "" where all are."""
+    """Return the rungs that are not drawn, and why; "" if all are drawn."""
     reasons: dict[str, list[str]] = {}
     for spot in found.spots:
         if spot.gflop_s is None:

@@ -1,4 +1,4 @@
-"""Cooper's rule for few trapezoids, to be drawn: the areas, the sum, its error beside the h^2 law, and the race.
+"""Cooper's rule for few trapezoids, for the picture: the areas, the sum, its error beside the h^2 law, and the race.
 
 `partitions` trapezoids have `partitions` + 1 points, which is the N of the kernels.
 """
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from engine.catalogue import trapezoid
 from engine.records import Array, Measurement, Settled
 
-# What the slider offers: every small number, where a picture shows something, then the way to the lecture's.
+# The values of the slider: every small number, then some up to the lecture's.
 PARTITIONS: tuple[int, ...] = (*range(1, 65), 128, 256, 512, 1024, 4096, 16384, 65535)
 DEFAULT = 15  # 16 points: two blocks of the lecture's 8
 LECTURE_BLOCK = 8
@@ -24,7 +24,7 @@ LECTURE_NUMBERS = (10, 1, 8, -1, 0, -2, 3, 5, -2, -3, 2, 7, 0, 11, 0, 2)
 class Trapezoids:
     """`x`, `values`: the points, shape (partitions + 1,). `total`: the sum of the signed areas.
 
-    `error`: total minus integral. `law`: what h^2/12 (f'(b) - f'(a)) says it is.
+    `error`: total minus integral. `law`: the error by h^2/12 (f'(b) - f'(a)).
     """
 
     partitions: int
@@ -36,7 +36,7 @@ class Trapezoids:
 
 
 def trapezoids(partitions: int) -> Trapezoids:
-    """Return the rule with that many trapezoids, at least one."""
+    """Return the rule with so many trapezoids, at least one."""
     x, values = trapezoid.points(partitions + 1)
     total = trapezoid.trapezoid_sum(partitions + 1)
     return Trapezoids(partitions, x, values, total, total - trapezoid.INTEGRAL, law(partitions))
@@ -50,7 +50,7 @@ def law(partitions: int) -> float:
 
 
 def polygons(x: Array, values: Array) -> tuple[list[list[tuple[float, float]]], list[list[tuple[float, float]]]]:
-    """The trapezoids as polygons, those above the axis and those below; one that crosses it gives a piece to both."""
+    """Return the trapezoids as polygons, above the axis and below it; one that crosses the axis is cut in two."""
     above: list[list[tuple[float, float]]] = []
     below: list[list[tuple[float, float]]] = []
     for x0, x1, y0, y1 in zip(x[:-1].tolist(), x[1:].tolist(), values[:-1].tolist(), values[1:].tolist(), strict=True):
@@ -65,12 +65,12 @@ def polygons(x: Array, values: Array) -> tuple[list[list[tuple[float, float]]], 
 
 
 def blocks(points: int, block_size: int) -> list[range]:
-    """Which points each block of threads evaluates, in the order of the blocks."""
+    """Return the points that each block of threads evaluates, in the order of the blocks."""
     return [range(first, min(first + block_size, points)) for first in range(0, points, block_size)]
 
 
 def terms(points: int) -> Array:
-    """What the kernels add up: h f(x) at each point, half of it at the two ends; shape (points,)."""
+    """Return the numbers that the kernels add: h f(x) at each point, half of it at the two ends; shape (points,)."""
     _, values = trapezoid.points(points)
     made: Array = values * (trapezoid.B - trapezoid.A) / (points - 1)
     made[[0, -1]] /= 2
@@ -78,9 +78,9 @@ def terms(points: int) -> Array:
 
 
 def raced(numbers: Sequence[float], block_size: int) -> float:
-    """What a reduction across blocks leaves in place 0 if each block runs only after the one before has ended.
+    """Return what a reduction across blocks leaves in place 0 if each block runs only after the previous one has ended.
 
-    The first block adds its own numbers rightly. Then its first thread goes on, and adds the first number of a block
+    The first block adds its own numbers correctly. Then its first thread goes on, and adds the first number of a block
     that has not begun: at twice, four times, ... the distance.
     """
     total = float(sum(numbers[:block_size]))
@@ -104,16 +104,16 @@ def errors_of(choice: Settled, measurement: Measurement | None) -> Mapping[str, 
 
 
 def truncations(sizes: Sequence[int]) -> list[tuple[int, float]]:
-    """(N, distance of the exact trapezoid sum from the integral), computed."""
+    """Return (N, distance of the exact trapezoid sum from the integral), computed."""
     return [(n, abs(trapezoid.trapezoid_sum(n) - trapezoid.INTEGRAL)) for n in sizes]
 
 
 def laws(sizes: Sequence[int]) -> list[tuple[int, float]]:
-    """(N, what the h^2 law says)."""
+    """Return (N, the error by the h^2 law)."""
     return [(n, abs(law(n - 1))) for n in sizes]
 
 
 def curve() -> tuple[list[float], list[float]]:
-    """f itself, as a line to draw: values of x, and f there."""
+    """Return f as a line to draw: values of x, and f there."""
     x, values = trapezoid.points(241)
     return x.tolist(), values.tolist()

@@ -9,6 +9,7 @@ queue, as in a dashboard of one computer. When the scheduler goes, the host look
 from __future__ import annotations
 
 import asyncio
+import os
 import pickle
 import signal
 import socket
@@ -24,6 +25,7 @@ import dask
 from distributed import Worker, WorkerPlugin
 from distributed.worker import DEFAULT_STARTUP_INFORMATION
 
+from engine.compile.confinement import check_confinement
 from engine.machine.devices import HostGpu, gpus
 from engine.machine.environment import ENGINE, KERNELS, program_version
 from engine.service.cluster import NAME, SETTINGS, check_address
@@ -94,6 +96,7 @@ def run_node(scheduler: str, name: str | None, port: int) -> None:
     """Serve the scheduler's cluster until Ctrl-C or SIGTERM. `name`: of this host, for users; `port`: on which it
     listens to the scheduler; 0: any."""
     check_address(scheduler)
+    check_confinement(os.environ)
     dask.config.update_defaults(SETTINGS)
     found = gpus()
     queue = JobQueue(slots_for(found))

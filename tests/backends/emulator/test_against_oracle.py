@@ -17,19 +17,19 @@ from engine.plan import plan
 from engine.records import Array, Choice, HostRun, HostSum, Launch, NotRunnable, Plan, Zero, dtype_of
 from tests.backends.emulator import oracle, random_programs
 
-pytestmark = pytest.mark.thorough
-
 SEEDS = range(12)  # `python -m tests.backends.emulator.random_programs` does a thousand
 
 
 LECTURE_MATMUL = ("matmul_uncoalesced", "matmul_naive", "matmul_tiled")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", SEEDS)
 def test_random_ptx(seed: int) -> None:
     assert random_programs.of_ptx(seed, random_programs.three_ways(seed)) == []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kernel", range(random_programs.KERNELS_PER_FILE))
 def test_random_sources(kernel: int) -> None:
     assert random_programs.of_source(0, kernel, random_programs.three_ways(kernel)) == []
@@ -101,6 +101,7 @@ def _cases() -> list[tuple[str, str]]:
     return [(name, KERNELS[name].dtypes[number % len(KERNELS[name].dtypes)]) for number, name in enumerate(names)]
 
 
+@pytest.mark.sampled(quick=0, thorough=3)
 @pytest.mark.parametrize(("kernel", "dtype"), _cases())
 def test_catalogue_kernels(kernel: str, dtype: str) -> None:
     try:

@@ -223,6 +223,7 @@ REFUSED = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(quick=3)
 @pytest.mark.parametrize("what", REFUSED)
 def test_what_is_refused_is_told_in_one_sentence_with_its_line(what: str) -> None:
     body, clause = REFUSED[what]

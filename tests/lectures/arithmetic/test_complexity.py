@@ -45,6 +45,7 @@ def test_the_levels_are_the_launches_of_the_plan(kernel):
         assert sum(level.working()[level.loads :]) <= level.cost
 
 
+@pytest.mark.sampled(quick=3)
 @pytest.mark.parametrize("kernel", [kernel.name for kernel in reduction.KERNELS if kernel.tree == "barriers"])
 @pytest.mark.parametrize(("n", "block_size"), [(2**14, 128), (5000, 256), (33, 64)])
 def test_what_is_computed_is_what_the_emulator_counts(kernel: str, n: int, block_size: int):

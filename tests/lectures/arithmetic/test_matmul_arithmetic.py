@@ -68,6 +68,7 @@ def test_a_block_that_does_not_fit_is_refused():
         occupancy(H200, 1024, 255, 0)
 
 
+@pytest.mark.sampled(quick=2)
 @pytest.mark.parametrize(
     "kernel", [case(k, quick=k.name in ("matmul_tiled", "matmul_vectorized"), id=k.name) for k in MATMUL]
 )
@@ -108,6 +109,7 @@ def test_a_cubin_without_the_kernel_and_a_file_that_is_none():
         read_resources(compile_source(plan(choice("matmul_tiled")).steps[0].source, "sm_90"), "other")
 
 
+@pytest.mark.sampled(quick=3)
 @pytest.mark.skipif(which("ptxas") is None, reason="needs the toolkit's ptxas to compare with")
 @pytest.mark.parametrize("kernel", ["matmul_tiled", "matmul_async_copy", "trapezoid_sequential"])
 def test_resources_equal_what_the_compiler_says(kernel: str, tmp_path: Path):

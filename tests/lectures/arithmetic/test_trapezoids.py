@@ -16,6 +16,7 @@ RACE = next(kernel for kernel in trapezoid.KERNELS if kernel.name == "trapezoid_
 ONE_BY_ONE = emulator.Schedule("waves", blocks_per_wave=1)
 
 
+@pytest.mark.sampled(quick=5)
 @pytest.mark.parametrize("partitions", trapezoids.PARTITIONS)
 def test_the_areas_add_up_and_the_error_follows_the_law(partitions: int):
     found = trapezoids.trapezoids(partitions)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from engine.compile import confinement
 from engine.records import NotRunnable
 from tests.sentences import refused, sentence
 from views.access import policy
@@ -160,10 +162,12 @@ def test_wrong_keys_of_a_network_are_answered_one_a_second() -> None:
 
 
 def test_a_class_needs_a_confined_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(policy, "missing_confinement", lambda: "No Landlock.")
+    monkeypatch.setattr(confinement, "missing_confinement", lambda: "No Landlock.")
     assert policy.decide_policy("127.0.0.1", {}, accounts=False).asks == "nothing"
     for address, environment, accounts in (("0.0.0.0", {}, False), ("127.0.0.1", {KEYS: TEXT}, False)):
-        with pytest.raises(NotRunnable, match=policy.UNCONFINED):
-            policy.decide_policy(address, environment, accounts=accounts)
-        allowed = environment | {policy.UNCONFINED: "1"}
-        assert policy.decide_policy(address, allowed, accounts=accounts).asks == "key"
+        for allows, found in (("", None), ("0", None), ("1", "key")):
+            given = environment | {confinement.UNCONFINED: allows}
+            with nullcontext() if found else pytest.raises(NotRunnable, match=confinement.UNCONFINED):
+                assert policy.decide_policy(address, given, accounts=accounts).asks == found
+    with pytest.raises(NotRunnable, match=confinement.UNCONFINED):
+        confinement.check_confinement({})

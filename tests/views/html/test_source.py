@@ -16,6 +16,7 @@ NEIGHBOURS = [
 ]
 
 
+@pytest.mark.sampled(quick=4)
 @pytest.mark.parametrize(("before", "now"), sorted(set(NEIGHBOURS)))
 def test_every_step_marks_changed_lines_below_the_header(before: str, now: str) -> None:
     old, new = KERNELS[before], KERNELS[now]

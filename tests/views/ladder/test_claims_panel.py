@@ -19,6 +19,7 @@ QUICK = ("harris", "cs121-tiling", "heidelberg-volta", "cooper")
 EVERY = [case(name, quick=name in QUICK) for name in LADDERS if claims_of(name)]
 
 
+@pytest.mark.sampled(quick=4)
 @pytest.mark.parametrize("name", EVERY)
 def test_every_claim_has_a_row_with_its_words(name: str) -> None:
     html = section(name)

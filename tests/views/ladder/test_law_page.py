@@ -24,6 +24,7 @@ def words_of(html: str) -> str:
     return re.sub(r"<[^>]+>", " ", html)
 
 
+@pytest.mark.sampled(quick=3)
 @pytest.mark.parametrize(("ladder", "rung"), [pair for pair in WITH_LAW if pair[0] in ("cs121-banks", "cs121-access")])
 def test_the_law_is_offered_and_drawn_before_anything_ran(ladder: str, rung: str) -> None:
     app = opened(ladder=ladder, rung=rung, show="law", device="emulator")
@@ -33,7 +34,7 @@ def test_the_law_is_offered_and_drawn_before_anything_ran(ladder: str, rung: str
     assert "counted by the emulator" not in texts and ("law of today: " in texts or "law: " in texts)
 
 
-@pytest.mark.thorough
+@pytest.mark.sampled(quick=0, thorough=3)
 @pytest.mark.parametrize(("ladder", "rung"), WITH_LAW)
 def test_every_rung_with_a_law_shows_it(ladder: str, rung: str) -> None:
     assert says("law.not-counted", html_of(opened(ladder=ladder, rung=rung, show="law", device="emulator")))
@@ -52,6 +53,7 @@ def test_a_rung_without_a_law_falls_back_to_the_bars() -> None:
     assert not [button for button in app.button if button.key == "run_sweep"]
 
 
+@pytest.mark.thorough
 def test_the_sweep_counts_the_law_and_says_that_it_holds() -> None:
     app = opened(ladder="crovella-atomics", rung="atomic_add", show="law", device="emulator")
     app.button(key="run_sweep").click().run()

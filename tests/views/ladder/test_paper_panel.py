@@ -14,6 +14,7 @@ def text_of(name: str, **address: str) -> str:
     return html_of(opened(ladder=name, below="paper", **address)).partition('<section class="papers">')[2]
 
 
+@pytest.mark.sampled(quick=3)
 @pytest.mark.parametrize("name", published.published_ladders())
 def test_every_figure_stands_in_the_table(name: str) -> None:
     html = text_of(name)

@@ -48,6 +48,7 @@ def shares(figure: dict[str, Any]) -> list[float]:
     return [((log10(value) if axis["type"] == "log" else value) - low) / (high - low) for value in values]
 
 
+@pytest.mark.sampled(thorough=2)
 @EVERY_LADDER
 def test_a_ladder_opens_on_a_picture_with_something_to_see(name: str) -> None:
     ladder = LADDERS[name]
@@ -70,6 +71,7 @@ def test_a_ladder_opens_on_a_picture_with_something_to_see(name: str) -> None:
     assert LADDERS[name].counter in IN_PLOTS
 
 
+@pytest.mark.sampled(quick=4)
 @pytest.mark.parametrize(
     ("name", "rung"), [(name, rung) for name, ladder in LADDERS.items() for rung in ladder.rungs if rung.picture]
 )
@@ -97,6 +99,7 @@ def test_a_rung_opens_on_its_own_counter_until_another_is_asked_for() -> None:
     assert app.session_state["counted"] == asked(app)["counter"] == "wavefronts"
 
 
+@pytest.mark.sampled(thorough=2)
 @EVERY_LADDER
 def test_the_counter_that_a_ladder_opens_on_is_not_all_zeros(name: str) -> None:
     ladder = LADDERS[name]

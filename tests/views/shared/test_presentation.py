@@ -107,6 +107,7 @@ def test_a_follower_is_answered_without_a_thread(monkeypatch: pytest.MonkeyPatch
     assert told()["number"] == going().number
 
 
+@pytest.mark.thorough
 def test_following_pages_take_turns_and_a_waiting_page_blocks_none(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -43,6 +43,7 @@ from engine.backends.emulator.state.tensor_maps import swizzled
 from engine.records import Array
 
 _WARPS = 4  # of a warpgroup
+_GROUPS = -1  # the number by which observers know the wait of a warpgroup
 _ROWS, _DEPTH, _TILE = 16, 16, 8  # of a warp's part; of a product; columns multiplied at once
 _PIECE, _NUMBERS = 16, 8  # bytes of a piece, and its numbers
 _SPANS = np.array([0, 128, 64, 32])  # bytes that a swizzle covers, by the last bits of a description
@@ -72,7 +73,7 @@ def wait_group(machine: Machine, item: Instruction) -> Executor:
     def step(registers: Registers, mask: Mask) -> None:
         machine.resident.products.wait(mask, newest.value)
         for hook in (*machine.hooks.on_part_arrives, *machine.hooks.on_part_released):
-            hook(mask)
+            hook(_GROUPS, mask)
 
     return step
 

@@ -8,7 +8,7 @@ import struct
 from engine.backends.emulator.ptx.syntax import WIDTHS, Immediate, InvalidPtx, PtxError, Variable
 
 DECLARED = re.compile(r"\.(b|u|s|f)(8|16|32|64|128)\b|\.(f16x2|bf16x2|bf16|f16|pred)\b")
-_ALIGNMENTS = tuple(1 << power for power in range(13))
+_ALIGNMENTS = tuple(1 << power for power in range(24))
 _MOST_BYTES = 1 << 30  # of one variable
 _ARRAY = re.compile(r"([$%\w]+)\s*(?:\[\s*(\d*)\s*\])?$")
 

@@ -78,10 +78,10 @@ class Statements:
                 if line.startswith(".loc") and line[4:5].isspace():
                     self._location(line)
                     continue
-                if line.startswith(".section"):
+                if line.startswith(".section") and not self._depth:
                     skip = True
                     continue
-                if line.startswith(_IGNORED):
+                if line.startswith(".pragma" if self._depth else _IGNORED):
                     continue
             if "//" in line:
                 line = line[: line.index("//")].rstrip()
@@ -290,6 +290,8 @@ class _Parser:
             self.prototypes[self.last_label.split(":")[0]] = form_of(returns, params)
         elif statement.startswith(".calltargets"):
             self.choices[self.last_label.split(":")[0]] = tuple(name.strip() for name in statement[12:].split(","))
+        elif not statement.startswith((".pragma", ".loc")):
+            raise InvalidPtx(f"{statement.split()[0]} has no place in a function")
 
     def _declare_registers(self, name: str, width: int) -> None:
         many = re.match(r"(.+)<(\d+)>$", name)

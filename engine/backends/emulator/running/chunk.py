@@ -298,12 +298,11 @@ class Chunk:
             self.machine.resident.votes.cast(mask, np.broadcast_to(vote, (mask.height, mask.width)))
         count = None if counts is None else int(counts.flat[0])
         stays = "arrive" not in item.words
-        if count is not None:
-            for hook in self.hooks.on_part_arrives:
-                hook(mask)
         gone: list[Waiting] = []
         for number, part in [(0, mask)] if numbers is None else lanes.by_value(numbers, mask):
-            entry = Waiting(part, place, count, item.line, stays)
+            for hook in () if count is None else self.hooks.on_part_arrives:
+                hook(number, part)
+            entry = Waiting(part, place, number, count, item.line, stays)
             other = lanes.barriers.contradicted(number, entry)
             if other is not None:
                 clause = (
@@ -326,8 +325,10 @@ class Chunk:
     def _go_on(self, entries: list[Waiting]) -> None:
         """Let lanes continue after a barrier; the observers see all releases before any lane runs."""
         for entry in entries:
-            for hook in self.hooks.on_release if entry.count is None else self.hooks.on_part_released:
+            for hook in self.hooks.on_release if entry.count is None else ():
                 hook(entry.mask)
+            for part_hook in () if entry.count is None else self.hooks.on_part_released:
+                part_hook(entry.number, entry.mask)
         for place, there in groupby(entries, lambda entry: entry.place):
             self._resume_converged(place, [entry.mask for entry in there])
 

@@ -84,7 +84,7 @@ def _compile_block(machine: Machine, block: BasicBlock) -> Code:
     gate = phase_gate_of(machine, block.body[0]) if block.body else None
     made = executors_of(machine, block)
     written, live = block.defs, block.live_out
-    if item is not None and kind == "call":  # arguments are copied from the caller's registers
+    if item is not None and kind in ("call", "barrier"):  # arguments and a barrier's number are read after the block
         written = uses_and_defs(block.body, machine.program.carry)[1]
         live |= uses_and_defs((item,), machine.program.carry)[0]
     steps, lines = tuple(step for step, _ in made), tuple(line for _, line in made)

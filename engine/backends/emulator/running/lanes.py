@@ -188,14 +188,15 @@ class Frames:
 
 @dataclass(frozen=True)
 class Waiting:
-    """A group at a barrier: the place where it continues, and the thread count of the barrier (None: all living
-    threads).
+    """A group at a barrier: the place where it continues, and the number and thread count of the barrier (None: all
+    living threads).
 
     `stays`: False for lanes that only arrive (bar.arrive) and continue.
     """
 
     mask: Mask
     place: int
+    number: int
     count: int | None
     line: int
     stays: bool = True

@@ -69,10 +69,10 @@ class Observer:
     def on_barrier(self, block: BasicBlock, mask: Mask, alive: Mask) -> None:
         """Lanes arrive at the barrier at the end of `block`; `alive`: the lanes of the chunk that have not ended."""
 
-    def on_part_arrives(self, mask: Mask) -> None:
-        """Lanes arrive at a barrier for a number of threads, perhaps not the whole block; some continue at once."""
+    def on_part_arrives(self, number: int, mask: Mask) -> None:
+        """Lanes arrive at barrier `number` for some threads, perhaps not the whole block; some continue at once."""
 
-    def on_part_released(self, mask: Mask) -> None:
+    def on_part_released(self, number: int, mask: Mask) -> None:
         """Such a barrier releases lanes."""
 
     def on_release(self, mask: Mask) -> None:

@@ -46,6 +46,7 @@ def test_lists_of_objects_with_destructors() -> None:
     assert out[:32] == [t * (t + 1) // 2 for t in range(32)] and not found
 
 
+@pytest.mark.thorough
 def test_memory_freed_is_given_again_and_the_limit_is_eight_megabytes() -> None:
     turns = (
         "int k = 0; for (; k < 40; k++) { char *p = new char[n << 15]; if (!p) break; *p = k; delete[] p; } out[t] = k;"

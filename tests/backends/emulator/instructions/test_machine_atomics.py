@@ -20,6 +20,7 @@ def test_atomics_that_return_see_each_other():
     assert made["wrap"][0] == 350 % 7
 
 
+@pytest.mark.sampled(quick=4)
 @pytest.mark.parametrize("call, combine", [
     ("atomicAdd(a, v)", np.add.reduce), ("atomicMin(a, v)", np.minimum.reduce), ("atomicMax(a, v)", np.maximum.reduce),
     ("atomicAnd(a, v)", np.bitwise_and.reduce), ("atomicOr(a, v)", np.bitwise_or.reduce),

@@ -50,12 +50,14 @@ EXPECTED = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(quick=4)
 @pytest.mark.parametrize("name", sorted(EXPECTED))
 def test_a_register_of_the_table_gives_what_ptx_says(name: str) -> None:
     found = read(name)
     assert (found == np.broadcast_to(EXPECTED[name], found.shape)).all()
 
 
+@pytest.mark.thorough
 def test_every_register_of_the_table_can_be_read_in_its_own_width() -> None:
     assert len(SPECIAL_REGISTERS) > 20
     for name, row in SPECIAL_REGISTERS.items():

@@ -88,12 +88,14 @@ def multiplied(span=128, along=(True, True), kind="bf16", factors=(1, 1), add=0,
     return device.read("out", 64 * N).reshape(64, N)
 
 
+@pytest.mark.sampled(quick=4)
 @pytest.mark.parametrize("span", [0, 32, 64, 128])
 @pytest.mark.parametrize("along", [(True, True), (True, False), (False, True)])
 def test_operands_are_found_in_every_layout_of_shared_memory(span: int, along: tuple[bool, bool]) -> None:
     np.testing.assert_array_equal(multiplied(span, along), A @ B.T)
 
 
+@pytest.mark.sampled(quick=3)
 @pytest.mark.parametrize("held", [False, True])
 @pytest.mark.parametrize(("kind", "factors", "add"), [("f16", (1, -1), 1), ("bf16", (-1, 1), 0), ("f16", (-1, -1), 1)])
 def test_factors_the_added_sum_and_registers(kind: str, factors: tuple[int, int], add: int, held: bool) -> None:
@@ -111,6 +113,7 @@ def test_nobody_may_overwrite_an_operand_before_the_wait(wait: str, races: bool)
     assert bool(hazards.findings()) == races
 
 
+@pytest.mark.sampled(quick=3)
 @pytest.mark.parametrize(
     ("change", "words"),
     [

@@ -14,8 +14,6 @@ from engine.records import Array, Source
 from tests.backends.emulator import emulated
 from tests.backends.emulator.exact import distance
 
-pytestmark = pytest.mark.thorough
-
 Function = Callable[[float], float]
 # Function -> (Python's, ulp in float, ulp in double, what it is asked).
 FUNCTIONS: dict[str, tuple[Function, int, int, str]] = {
@@ -61,6 +59,7 @@ def ptx() -> str:
     return compile_source(Source("functions.cu", text, "float32"), EMULATED_ARCHITECTURE).decode()
 
 
+@pytest.mark.sampled(quick=0, thorough=3)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions_are_as_exact_as_the_manual_says(ptx: str, name: str) -> None:
     function, single, double, kind = FUNCTIONS[name]

@@ -18,8 +18,6 @@ from engine.records import Array
 from tests.backends.emulator.ops_oracle import decode, encode, expected, width
 from tests.sentences import refused
 
-pytestmark = pytest.mark.thorough
-
 # NaN, infinities, zeros, the smallest and largest denormals and normals, one and its neighbours.
 SPECIAL = {
     "f16": [0x7E00, 0xFFFF, 0x7C00, 0xFC00, 0, 0x8000, 1, 0x8001, 0x3FF, 0x400, 0x7BFF, 0xFBFF, 0x3C00, 0xBC00, 0x3C01],
@@ -125,6 +123,7 @@ for _opcode, _found in OPERATIONS.items():
 ROWS = st.lists(st.lists(st.integers(0, 2**64 - 1), min_size=5, max_size=5), min_size=1, max_size=4)
 
 
+@pytest.mark.sampled(quick=0, thorough=2)
 @pytest.mark.parametrize("group", GROUPS)
 def test_every_instruction_against_exact_arithmetic(group: str) -> None:
     random = np.random.default_rng(len(group))
@@ -132,6 +131,7 @@ def test_every_instruction_against_exact_arithmetic(group: str) -> None:
         check(opcode, OPERATIONS[opcode], random.integers(0, 2**64, (100, 5), dtype=np.uint64).tolist())
 
 
+@pytest.mark.sampled(quick=0, thorough=3)
 @pytest.mark.parametrize("group", GROUPS)
 @settings(max_examples=10, deadline=None)
 @given(rows=ROWS, data=st.data())
@@ -147,6 +147,7 @@ FUNCTIONS = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(quick=0, thorough=2)
 @pytest.mark.parametrize("opcode", [opcode for opcode in OPERATIONS if "approx" in opcode and "div" not in opcode])
 def test_special_functions(opcode: str) -> None:
     found = OPERATIONS[opcode]
@@ -172,6 +173,7 @@ def test_special_functions(opcode: str) -> None:
             assert abs(answer - wanted) <= bound[single] * max(abs(wanted), 2.0**-10), (argument, answer, wanted)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("opcode", "value", "wanted"), [
     ("rcp.approx.f32", -0.0, -math.inf), ("sqrt.approx.f32", -1.0, math.nan), ("rsqrt.approx.f32", 0.0, math.inf),
     ("ex2.approx.ftz.f32", -200.0, 0.0), ("lg2.approx.f32", 0.0, -math.inf), ("lg2.approx.f32", -1.0, math.nan),
@@ -186,6 +188,7 @@ def test_special_functions_at_the_edges(opcode: str, value: float, wanted: float
     assert encode(float(got), "f64") == encode(wanted, "f64")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("opcode", "values", "wanted"), [
     ("bfe.u64", (18446744073709551606, 249280292, 1200850438), 0), ("bfe.u64", (0xFF00, 8, 2**32 - 1), 0xFF),
     ("bfe.s64", (8593231906060455989, 1006815533, 1770170917), 0), ("bfe.s64", (-1, 300, 300), -1),
@@ -204,6 +207,7 @@ def test_what_the_manual_leaves_open_is_as_the_h200_answers(
     assert made[0] == wanted
 
 
+@pytest.mark.thorough
 @settings(deadline=None)
 @given(st.floats(width=32), st.floats(width=32))
 def test_approximate_division_is_zero_for_huge_divisors(a: float, b: float) -> None:
@@ -216,6 +220,7 @@ def test_approximate_division_is_zero_for_huge_divisors(a: float, b: float) -> N
         assert encode(float(got), "f32") == encode(float(exact), "f32")
 
 
+@pytest.mark.thorough
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(*[st.integers(0, 2**64 - 1)] * 3), min_size=1, max_size=20), st.sampled_from(["f32", "f64"]))
 def test_fused_without_the_processor_s_instruction(rows: list[tuple[int, int, int]], code: str) -> None:
@@ -231,6 +236,7 @@ def test_fused_without_the_processor_s_instruction(rows: list[tuple[int, int, in
     assert np.array_equal(plain[inside], fast[inside])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("kind", "digits"), [("f4", 24), ("f8", 53)])
 @pytest.mark.parametrize("shape", [(1,), (1, 1), (2, 1), (1, 3), (7, 5), (65, 130)])
 def test_fused_rounds_once_in_every_shape(shape: tuple[int, ...], kind: str, digits: int) -> None:
@@ -239,6 +245,7 @@ def test_fused_rounds_once_in_every_shape(shape: tuple[int, ...], kind: str, dig
     assert made.shape == shape and (made == step * step).all()
 
 
+@pytest.mark.thorough
 def test_fused_takes_broadcast_and_strided_operands_of_any_length() -> None:
     random = np.random.default_rng(3)
     for shape in ((1, 1), (33, 1), (64, 301), (0, 4)):
@@ -249,6 +256,7 @@ def test_fused_takes_broadcast_and_strided_operands_of_any_length() -> None:
         assert got.shape == a.shape and np.array_equal(got, wanted)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("opcode", ["add.u32", "fma.rn.f64", "selp.f64", "cvt.rzi.s32.f32", "div.s32", "setp.lt.f32"])
 def test_operands_of_different_shapes_broadcast(opcode: str) -> None:
     """A register is as small as what it depends on: (1, 1), (threads, 1), (1, blocks) or full."""
@@ -264,6 +272,7 @@ def test_operands_of_different_shapes_broadcast(opcode: str) -> None:
         assert np.array_equal(np.broadcast_to(found.compute(*small), (4, 5)), found.compute(*full))
 
 
+@pytest.mark.thorough
 @given(st.integers(0, 2**16 - 1), st.lists(st.integers(0, 2**32 - 1), min_size=2, max_size=2))
 @settings(deadline=None)
 def test_one_selector_for_all_lanes(selector: int, words: list[int]) -> None:
@@ -274,22 +283,26 @@ def test_one_selector_for_all_lanes(selector: int, words: list[int]) -> None:
     assert (made == expected("prmt.b32", ("b32", "b32", "u32"), ("b32",), [*words, selector])[0]).all()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("opcode", ["tanh.approx.ftz.f32", "ex2.approx.ftz.f16", "ex2.approx.bf16"])
 def test_a_form_that_ptx_does_not_have_is_not_known(opcode: str) -> None:
     with pytest.raises(UnknownInstruction):
         operation(opcode)
 
 
+@pytest.mark.thorough
 def test_an_unknown_instruction_is_named() -> None:
     with refused("emulator.unknown-opcode", UnknownInstruction):
         operation("tex.2d.v4.f32.f32")
 
 
+@pytest.mark.thorough
 def test_one_opcode_has_one_meaning() -> None:
     with pytest.raises(AssertionError, match=r"add\.u32 has two meanings"):
         computes("add.u32", "u32 u32 -> u32")(lambda a, b: a)
 
 
+@pytest.mark.thorough
 def test_every_type_code_has_a_dtype_of_its_width() -> None:
     assert len(DTYPES) > 10
     for code, kind in DTYPES.items():

@@ -56,6 +56,7 @@ ENDLESS = {
 NOT_IN_EVERY_ORDER = ("a flag that is set back in every turn",)  # what memory decides may end in another order of lanes
 
 
+@pytest.mark.sampled(quick=4)
 @pytest.mark.parametrize("schedule", SCHEDULES, ids=lambda schedule: schedule.kind)
 @pytest.mark.parametrize("name", sorted(ENDLESS))
 def test_a_loop_that_never_ends_is_called_so(name: str, schedule: Schedule) -> None:
@@ -94,6 +95,7 @@ DEADLOCKS = {
 }
 
 
+@pytest.mark.sampled(quick=3)
 @pytest.mark.parametrize("schedule", SCHEDULES, ids=lambda schedule: schedule.kind)
 @pytest.mark.parametrize("name", sorted(DEADLOCKS))
 def test_a_wait_that_nobody_can_end_is_a_deadlock(name: str, schedule: Schedule) -> None:

@@ -48,6 +48,7 @@ def on_gpu(name):
     return all(not hasattr(step, "function") for step in made.steps)
 
 
+@pytest.mark.sampled(quick=4)
 @pytest.mark.parametrize("way", [case(way, quick=way in ("flat", "small chunks")) for way in sorted(WAYS)])
 @pytest.mark.parametrize("name", SAMPLE)
 def test_shapes_and_chunks_change_nothing(name, way):
@@ -103,6 +104,7 @@ def test_dense_divergence_is_the_same_in_all_shapes(way):
 
 # What is no sample waits for a release: test_differential.py and test_machine_hazards.py have every kernel in all kinds
 # of order, at other sizes.
+@pytest.mark.sampled(quick=4)
 @pytest.mark.parametrize("name", [case(name, quick=name in SAMPLE, thorough=False) for name in NAMES if on_gpu(name)])
 @pytest.mark.parametrize("schedule", [Schedule("independent", 1), Schedule("waves", blocks_per_wave=2)])
 def test_correct_kernels_are_right_under_every_schedule(name, schedule):

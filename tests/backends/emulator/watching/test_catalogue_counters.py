@@ -143,6 +143,7 @@ def strays(name: str, emulated: dict[str, float], gpu: dict[str, Any]) -> bool:
     return name in STRAY and emulated["shared_store_requests"] > 100 and gpu[name] == emulated[name] + 1
 
 
+@pytest.mark.sampled(thorough=3)
 @pytest.mark.parametrize("at", PLANS)
 def test_memory_counters_equal_the_hardwares(at: int) -> None:
     emulated, gpu = counted(at)

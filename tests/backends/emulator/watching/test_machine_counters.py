@@ -111,6 +111,7 @@ def test_an_exchange_is_never_a_reduction(body: str, kind: str) -> None:
     assert requests == {"red": int(kind == "red"), "atom": int(kind == "atom")}
 
 
+@pytest.mark.sampled(quick=4)
 @pytest.mark.parametrize(("body", "sectors"), [
     ("atomicAdd(o, t);", 2), ("atomicMax(o, t);", 2), ("if (t & 1) atomicOr(o, t);", 2),
     ("atomicAdd(&o[blockIdx.x], 1);", 2),

@@ -110,6 +110,7 @@ def test_sectors_of_a_global_load_are_numbered_in_the_order_of_addresses():
     assert request.served == tuple(1 + lane // 8 for lane in range(32))
 
 
+@pytest.mark.thorough
 def test_a_trace_is_bounded_and_says_so(monkeypatch):
     monkeypatch.setattr(traces, "MOST_STEPS", 10)
     trace = traced("reduce_sequential")

@@ -31,6 +31,7 @@ class BlockBarriers:
     def __init__(self, machine: Machine, findings: Findings) -> None:
         self._machine, self._findings = machine, findings
         self._waiting: list[tuple[BasicBlock, Array]] = []  # lanes: bool[T, B]
+        self._gone_on: dict[int, Array] = {}  # lanes that have executed a basic block behind a barrier
 
     def arrive(self, block: BasicBlock, mask: Mask, alive: Mask) -> None:
         """Check lanes that reach the barrier at the end of `block`; `alive`: the lanes that have not ended."""
@@ -42,6 +43,10 @@ class BlockBarriers:
             both = waiting.any(axis=0) & lanes.any(axis=0)
             if other.index != block.index and _number_of(other) == number and both.any():
                 self._report_two(other, waiting, block, lanes, int(both.argmax()))
+        for place in _behind(self._machine.program, block.index) & self._gone_on.keys():
+            both = self._gone_on[place].any(axis=0) & lanes.any(axis=0)
+            if both.any():
+                self._report_skipped(block, lanes, self._gone_on[place], int(both.argmax()))
         self._waiting.append((block, lanes))
 
     def release(self, mask: Mask) -> None:
@@ -59,6 +64,9 @@ class BlockBarriers:
                 both = waiting.any(axis=0) & lanes.any(axis=0)
                 if both.any():
                     self._report_skipped(barrier, waiting, lanes, int(both.argmax()))
+        if not mask.whole and block.index in _behind_any(self._machine.program):
+            lanes = mask.full_dense()
+            self._gone_on[block.index] = self._gone_on.get(block.index, False) | lanes
 
     def _report_two(self, one: BasicBlock, first: Array, two: BasicBlock, second: Array, column: int) -> None:
         if np.intersect1d(_warps(first, column), _warps(second, column)).size:
@@ -72,10 +80,11 @@ class BlockBarriers:
         self._findings.report("divergent-barrier", two.line, other, f"{clause}{where}; {_RULE}")
 
     def _report_skipped(self, barrier: BasicBlock, waiting: Array, lanes: Array, column: int) -> None:
-        absent = in_words(_warps(lanes, column), "warp")
+        others = np.setdiff1d(_warps(lanes, column), _warps(waiting, column))
+        absent = in_words(others, "warp") if others.size else self._name(lanes, column).split(" of ")[0]
         message = (
             f"line {barrier.line}: {self._name(waiting, column)} waits at __syncthreads(), and {absent} of the same "
-            f"block {'goes' if absent.startswith('warp ') else 'go'} on without it; {_RULE}"
+            f"block {'go' if absent.startswith('warps') else 'goes'} on without it; {_RULE}"
         )
         self._findings.report("divergent-barrier", barrier.line, None, message)
 
@@ -108,6 +117,13 @@ def _graph(program: Program) -> tuple[Edges, list[int], Mapping[int, list[tuple[
             for index in writes(item, program.carry):
                 writers.setdefault(index, []).append((block.index, item))
     return after, postdominators(after), writers
+
+
+@lru_cache(maxsize=64)
+def _behind_any(program: Program) -> frozenset[int]:
+    """Return the blocks of `_behind` of all barriers of the whole block."""
+    barriers = [block.index for block in program.blocks if _number_of(block) is not None]
+    return frozenset[int]().union(*(_behind(program, barrier) for barrier in barriers))
 
 
 @lru_cache(maxsize=256)

@@ -118,6 +118,7 @@ class Clocks:
 
     def release(self, mask: Mask) -> None:
         """Record that a barrier releases the lanes of `mask`."""
+        self.flags.pass_barrier(mask)
         if mask.column_index is None:
             self.epoch = self.epoch + 1
             return
@@ -171,16 +172,18 @@ class Clocks:
 
     def fence(self, mask: Mask, block_only: bool) -> None:
         """Record a fence by the lanes of `mask`; `block_only`: for their own block."""
-        self.flags.fence(mask, self.tick(), self.clock, block_only)
+        self.flags.fence(mask, self.tick(), self.clock, self.epoch, block_only)
 
     def publish(self, mask: Mask, release: str | None) -> None:
         """Record that the lanes write a flag. `release`: "block" or "all" if the write itself is a fence with this
         scope."""
-        self.flags.publish(mask, self.tick(), self.clock, release, self._known_clocks if self._parties else None)
+        knowing = self._known_clocks if self._parties else None
+        self.flags.publish(mask, self.tick(), self.clock, self.epoch, release, knowing)
 
-    def acquire(self, mask: Mask) -> None:
-        """Record that the lanes have read a flag now; lanes of one instruction read it in turn."""
-        self.flags.acquire(mask, self.now)
+    def acquire(self, mask: Mask, heard: int, scope: str | None) -> None:
+        """Record that the lanes have read a flag now; lanes of one instruction read it in turn. `heard`: when it was
+        written; `scope`: "block" or "all" if the read itself is a fence with this scope."""
+        self.flags.acquire(mask, self.now, heard, scope)
 
     # ---- queries
 

@@ -64,7 +64,7 @@ class Findings:
         place = self._place(access.site.part, int(lanes.address[entry]), None)
         self.report("uninitialised-shared", line, None,
                      f"line {line}: {lane} {_does(access)} {place}, which no thread of the block has written before; "
-                     "shared memory starts with random values, not with zeros.")  # fmt: skip
+                     "shared memory starts with undefined values, not with zeros.")  # fmt: skip
 
     def uninitialised_heap(self, access: Access, lanes: AccessLanes, entry: int, heap: Heap) -> None:
         """Report a read of memory from malloc that no thread has written."""
@@ -112,17 +112,18 @@ class Findings:
         inside = before.lane // WARP == now.lane // WARP
         while left.size:
             entry = int(left[0])
-            verb = "read" if writes is None else "wrote" if writes[entry] < 2 else "updated"
-            self._race(access, lanes, entry, now, before, verb, int(other_lines[entry]), array)
+            was = None if writes is None else int(writes[entry])
+            self._race(access, lanes, entry, now, before, was, int(other_lines[entry]), array)
             told = other_lines[left] == other_lines[entry]
             if array is None:
                 told &= inside[left] == inside[entry]
             left = left[~told]
 
     def _race(
-        self, access: Access, lanes: AccessLanes, entry: int, now: Stamp, before: Stamp, verb: str, other: int,
+        self, access: Access, lanes: AccessLanes, entry: int, now: Stamp, before: Stamp, was: int | None, other: int,
         array: DeviceArray | None,
     ) -> None:  # fmt: skip
+        verb = "read" if was is None else "updated" if was & 3 == 2 else "wrote"
         line, mine, theirs = access.site.line, int(now.lane[entry]), int(before.lane[entry])
         place = self._place(access.site.part, int(lanes.address[entry]), array)
         one, two = self._name(mine, array), self._name(theirs, array)
@@ -130,12 +131,22 @@ class Findings:
         kind, advice = self._verdict(mine, theirs, array)
         time = before.time if isinstance(before.time, int) else int(before.time[entry])
         if verb == "wrote" and self._lacks_a_fence(theirs, time, mine, array):
-            fence = (
-                "__threadfence_block()" if mine // self._info.rows == theirs // self._info.rows else "__threadfence()"
-            )
+            one_block = mine // self._info.rows == theirs // self._info.rows
+            fence = "__threadfence_block()" if one_block else "__threadfence()"
+            if self._clocks.flags.is_published(before, entry, mine, array is None):
+                advice = (
+                    "the atomic or flag between them announces the value, but nothing keeps this access behind the "
+                    f"read of that flag: put a {fence} after that read."
+                )
+            else:
+                advice = (
+                    "the atomic or flag between them says that the value is there, but does not make it visible: put a "
+                    f"{fence} after line {other} and before that atomic or flag."
+                )
+        elif was and kind == "global-race" and (was > 2 or "cta" in access.site.words):
             advice = (
-                "the atomic or flag between them says that the value is there, but does not make it visible: put a "
-                f"{fence} after line {other} and before that atomic or flag."
+                "an atomic with the scope of a block orders nothing between blocks: use one with the scope of the "
+                "device, for example atomicAdd() instead of atomicAdd_block()."
             )
         elif kind == "shared-race" and not access.site.weak and "mbarrier" not in access.site.words:
             advice = "there is no __syncthreads() between them; a flag needs a __threadfence_block() before it is set."

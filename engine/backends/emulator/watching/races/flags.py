@@ -1,9 +1,9 @@
 """Order between threads through flags: atomics and volatile stores that other threads read.
 
-A thread's work before its fence is published by the next flag it sets, together with all it knew of its warp at that
-time: lanes store, converge in a __syncwarp(), and one of them sets the flag for all. A thread that has read a flag
-since then has acquired it, and shares that with the lanes it converges with. The rule ignores which flag was read, so
-correct programs are never accused.
+A thread's work before its fence is published by the next flag it sets, together with all it knew of its warp and block
+at that time: lanes store, converge in a __syncwarp(), and one of them sets the flag for all. A thread acquires that by
+reading a flag written since then, with a fence or barrier behind the read. It shares what it has acquired with the
+lanes it converges with. The rule ignores which of several newer flags was read, so correct programs are never accused.
 """
 
 from __future__ import annotations
@@ -37,65 +37,193 @@ def entries_of(field: Array | int, at: Array) -> Array | int:
 KnownClocks = Callable[[Array, Array], Array]
 
 
+class Scope:
+    """What lanes have published and acquired for one scope: their own block, or the whole GPU.
+
+    Arrays of the chunk are int64[T, B]; those of the grid, which earlier chunks have written too, int32[blocks, T].
+    """
+
+    def __init__(self, rows: int, grid_blocks: int) -> None:
+        self._rows = rows
+        self.published = np.zeros((grid_blocks, rows), np.int32)  # a lane's accesses before this time
+        self.told = np.zeros((grid_blocks, rows), np.int32)  # its accesses below this clock, by lanes of its warp
+        self.epochs = np.zeros(grid_blocks, np.int32)  # accesses of the block before this barrier
+        self.start_chunk(0, 1)
+
+    def start_chunk(self, first: int, blocks: int) -> None:
+        """Start a chunk; publications of earlier blocks stay."""
+        self._here, shape = slice(first, first + blocks), (self._rows, blocks)
+        self.fenced: Array = np.zeros(shape, np.int64)  # time of each lane's last fence
+        self.fence_clock: Array = np.full(shape, -1, np.int64)  # the lane's clock at that fence
+        self.fence_epoch: Array = np.zeros(shape, np.int64)  # the barriers that its block had passed
+        self.met: Array = np.zeros(shape, np.int64)  # its last fence in front of its block's last barrier
+        self.acquired: Array = np.zeros(shape, np.int64)  # the newest flag that it has read in front of a fence
+
+    def fence(self, mask: Mask, time: int, clock: Array, epoch: Array, heard: Array) -> None:
+        """Record a fence. `heard`: the newest flag that each lane has read."""
+        shape, place = self.fenced.shape, mask.place()
+        _mark(self.fenced, mask, time)
+        _mark(self.fence_clock, mask, np.broadcast_to(clock, shape)[place])
+        _mark(self.fence_epoch, mask, np.broadcast_to(epoch, shape)[place])
+        self.acquire(mask, heard[place])
+
+    def acquire(self, mask: Mask, heard: Array | int) -> None:
+        """Record that the lanes have acquired all flags up to the times `heard`."""
+        _mark(self.acquired, mask, np.maximum(self.acquired[mask.place()], heard))
+
+    def pass_barrier(self, mask: Mask, heard: Array) -> None:
+        """Record a barrier of the block, which stands for the fence behind a read flag."""
+        columns = mask.columns
+        self.met[:, columns] = self.fenced[:, columns]
+        self.acquired[:, columns] = np.maximum(self.acquired, heard)[:, columns].max(axis=0)
+
+    def publish(
+        self, mask: Mask, time: int, clock: Array, epoch: Array, release: bool, met_warps: Array | None,
+        knowing: KnownClocks | None,
+    ) -> None:  # fmt: skip
+        """Record that lanes write a flag. `release`: the write itself is a fence. `met_warps`: up to when they know
+        each warp of their block by barriers for some warps. `knowing`: given if parts of warps have converged."""
+        setters = np.zeros(self.fenced.shape, bool)
+        _mark(setters, mask, True)
+        columns = np.flatnonzero(setters.any(axis=0))
+        setters = setters[:, columns]
+        fenced, clocks = self.fenced[:, columns], np.broadcast_to(clock, self.fenced.shape)[:, columns]
+        epochs = np.broadcast_to(epoch, self.fenced.shape)[:, columns] if release else self.fence_epoch[:, columns]
+        blocks = self._here.start + columns
+        published, told = self.published[blocks].T, self.told[blocks].T
+        published = np.maximum(published, self.met[:, columns])
+        if met_warps is not None:
+            published = np.maximum(published, np.repeat(met_warps[:, columns], WARP, axis=0))
+        published = np.maximum(published, np.where(setters, time if release else fenced, 0))
+        self.epochs[blocks] = np.maximum(self.epochs[blocks], np.where(setters, epochs, 0).max(axis=0))
+        # Lanes of the same warps, before their convergence, if either lane has executed a fence.
+        by_warp = (self._rows // WARP, WARP, columns.size)
+        behind = self.fence_clock[:, columns].reshape(by_warp)
+        now, fences, by = clocks.reshape(by_warp), fenced.reshape(by_warp), setters.reshape(by_warp)
+        before = now if release else behind  # the clocks of the flag setters at their fences
+        told, published = told.reshape(by_warp), published.reshape(by_warp)
+        for lanes in [slice(None)] if knowing is None else [slice(lane, lane + 1) for lane in range(WARP)]:
+            met, reach = (
+                np.where(by[:, lanes], each[:, lanes], -1).max(axis=1, keepdims=True) for each in (now, before)
+            )
+            if knowing is not None:
+                known = self._known_of(blocks, lanes.start, knowing).reshape(by_warp)
+                met, reach = np.minimum(met, known), np.minimum(reach, known)
+            told = np.maximum(told, reach)
+            published = np.where((behind >= 0) & (behind < met), np.maximum(published, fences), published)
+        self.told[blocks], self.published[blocks] = (each.reshape(self._rows, -1).T for each in (told, published))
+
+    def pass_on(self, inner: Scope, mask: Mask) -> None:
+        """Publish for this scope, too, what the lanes that set a flag have acquired in the `inner` one."""
+        heard = np.where(mask.full_dense(), inner.acquired, 0).max(axis=0)
+        if heard.any():
+            here = self._here
+            self.published[here] = np.maximum(self.published[here], np.minimum(inner.published[here], heard[:, None]))
+
+    def _known_of(self, blocks: Array, lane: int, knowing: KnownClocks) -> Array:
+        """Return up to which clock lane `lane` of each warp knows the lanes of its warp, int64[T, blocks]."""
+        row = np.arange(self._rows)[:, None]
+        lanes, knower = (row + blocks * self._rows).ravel(), (row // WARP * WARP + lane + blocks * self._rows).ravel()
+        return knowing(knower, lanes)
+
+    def has_published(self, before: Stamp, at: Array, block: Array, row: Array) -> Array:
+        """Return whether the accesses `before`, at the entries `at`, of lanes (block, row) of the grid are published,
+        bool."""
+        time, clock, epoch = entries_of(before.time, at), before.clock[at], entries_of(before.epoch, at)
+        known: Array = (self.published[block, row] > time) | (clock < self.told[block, row])
+        return known | (epoch < self.epochs[block])
+
+
+class PartBarriers:
+    """The order by barriers for some warps: known[w, v, b]: warp w of a block knows warp v's accesses before a time."""
+
+    def __init__(self, warps: int, blocks: int) -> None:
+        self._shape = (warps, blocks)
+        self.known = np.zeros((warps, warps, blocks), np.int64)
+        self._came: dict[int, Array] = {}  # what the warps that came to a barrier know, by its number
+
+    def arrive(self, number: int, mask: Mask, time: int) -> None:
+        """Record that the warps of these lanes arrive."""
+        warps = self._warps(mask)
+        came = self._came.setdefault(number, np.zeros(self._shape, np.int64))
+        np.maximum(came, np.where(warps[:, None], self.known, 0).max(axis=0), out=came)
+        came[warps] = time
+
+    def release(self, number: int, mask: Mask) -> None:
+        """Record that the barrier releases the warps of these lanes."""
+        came = self._came.get(number, np.zeros(self._shape, np.int64))
+        self.known = np.where(self._warps(mask)[:, None], np.maximum(self.known, came), self.known)
+
+    def known_to(self, mask: Mask) -> Array:
+        """Return the times up to which any of these lanes knows each warp, int64[warps, blocks]."""
+        made: Array = np.where(self._warps(mask)[:, None], self.known, 0).max(axis=0)
+        return made
+
+    def _warps(self, mask: Mask) -> Array:
+        made: Array = np.any(mask.full_dense().reshape(self._shape[0], WARP, -1), axis=1)
+        return made
+
+
 class Flags:
     """The flags of a chunk's lanes and of all blocks of the grid. `rows`: T, the threads of a block rounded up to a
     whole warp; `in_order`: whether the lanes of an atomic take turns in the order of blocks and threads."""
 
     def __init__(self, rows: int, grid_blocks: int, in_order: bool = True) -> None:
-        self.rows = rows
-        self._in_order = in_order
-        self._published = np.zeros(grid_blocks, np.int64)
-        self._acquired = np.zeros(grid_blocks, np.int64)
+        self.rows, self._grid_blocks, self._in_order = rows, grid_blocks, in_order
         self._flagged = np.zeros(grid_blocks, np.int64)  # the last written flag, with or without a fence
+        self._read_in = np.zeros(grid_blocks, np.int64)  # the last flag read
+        self._scopes: tuple[Scope, Scope] | None = None
         self.start_chunk(0, 1)
 
     def start_chunk(self, first: int, blocks: int) -> None:
         """Start a chunk; publications of earlier blocks stay."""
         self.first, self.blocks = first, blocks
-        self._fenced: Array | None = None  # time of each lane's last fence
-        self._fenced_for_all: Array | None = None  # time of its last fence for the whole GPU
-        self._fence_clock: Array | None = None  # the lane's clock at that fence
+        self.used = False  # whether any lane of the chunk has executed a fence or published anything
+        self._read: Array | None = None  # when each lane last read a flag
+        self._heard: Array | None = None  # when the newest flag that it has read was written
         self._stored: Array | None = None
-        self._lane_published: Array | None = None
-        self._warp_published: Array | None = None  # a lane's work below this clock is published by lanes of its warp
-        self._lane_acquired: Array | None = None
+        self._parts: PartBarriers | None = None
+        self._came: dict[int, tuple[Array, Array]] = {}  # what lanes that came to a barrier for some have acquired
         self._seen: dict[tuple[int, int], int] = {}
-
-    @property
-    def used(self) -> bool:
-        """Return whether any lane of the chunk has executed a fence or published anything."""
-        return self._fenced is not None or self._lane_published is not None
+        for scope in self._scopes or ():
+            scope.start_chunk(first, blocks)
 
     @property
     def acquired(self) -> bool:
         """Return whether any lane of the chunk has acquired anything."""
-        return self._lane_acquired is not None
+        return self._read is not None or self._parts is not None
+
+    def _both(self) -> tuple[Scope, Scope]:
+        """Return the scopes of the block and of the whole GPU."""
+        if self._scopes is None:
+            self._scopes = Scope(self.rows, self._grid_blocks), Scope(self.rows, self._grid_blocks)
+            for scope in self._scopes:
+                scope.start_chunk(self.first, self.blocks)
+        return self._scopes
 
     # ---- events
 
-    def fence(self, mask: Mask, time: int, clock: Array, block_only: bool) -> None:
-        """Record a fence. `clock`: int64[T, 1 or B]; `block_only`: for the lanes' own block."""
-        if self._fenced is None or self._fence_clock is None:
-            self._fenced, self._fence_clock = self._zeros(), self._zeros() - 1
-        _mark(self._fenced, mask, time)
-        _mark(self._fence_clock, mask, np.broadcast_to(clock, self._fenced.shape)[mask.place()])
-        if not block_only:
-            self._fenced_for_all = self._zeros() if self._fenced_for_all is None else self._fenced_for_all
-            _mark(self._fenced_for_all, mask, time)
+    def fence(self, mask: Mask, time: int, clock: Array, epoch: Array, block_only: bool) -> None:
+        """Record a fence. `clock`, `epoch`: broadcast to [T, B]; `block_only`: for the lanes' own block."""
+        self.used = True
+        heard = self._zeros() if self._heard is None else self._heard
+        for scope in self._both()[: 1 if block_only else 2]:
+            scope.fence(mask, time, clock, epoch, heard)
+        self._inherit(mask)
 
     def stores_behind_a_fence(self, mask: Mask, time: int) -> bool:
         """Record a store to shared memory; return whether every lane has executed a fence since its last store."""
-        if self._fenced is None:
+        if not self.used:
             return False
         if self._stored is None:
             self._stored = self._zeros()
         place = mask.place()
-        behind = self._fenced[place] > self._stored[place]
+        behind = self._both()[0].fenced[place] > self._stored[place]
         _mark(self._stored, mask, time)
         return bool(behind.all() if mask.dense is None else behind[mask.dense].all())
 
     def publish(
-        self, mask: Mask, time: int, clock: Array, release: str | None = None, knowing: KnownClocks | None = None
+        self, mask: Mask, time: int, clock: Array, epoch: Array, release: str | None, knowing: KnownClocks | None
     ) -> None:
         """Record that the lanes write a flag.
 
@@ -103,74 +231,72 @@ class Flags:
         published. `knowing`: given if parts of warps have converged.
         """
         self._flagged[self.first : self.first + self.blocks][mask.columns] = time
-        if release is None and self._fenced is None:
+        if release is None and not self.used:
             return
-        if self._lane_published is None or self._warp_published is None:
-            self._lane_published, self._warp_published = self._zeros(), self._zeros()
-        place = mask.place()
-        self._publish_for_all(mask, time if release == "all" else 0)
-        lanes = self._lane_published[place]
-        made = np.full(lanes.shape, time) if release else np.maximum(lanes, self._fences()[place])
-        self._lane_published[place] = made if mask.dense is None else np.where(mask.dense, made, lanes)
-        self._publish_for_warps(mask, clock, release is not None, knowing)
+        self.used = True
+        inner, outer = self._both()
+        known = None if self._parts is None else self._parts.known_to(mask)
+        inner.publish(mask, time, clock, epoch, release is not None, known, knowing)
+        if release == "all" or outer.fenced.any():
+            outer.publish(mask, time, clock, epoch, release == "all", known, knowing)
+            outer.pass_on(inner, mask)
 
-    def _publish_for_all(self, mask: Mask, time: int) -> None:
-        fenced = self._fenced_for_all
-        times = np.full((1, 1), time) if time or fenced is None else fenced[mask.place()]
-        if mask.dense is not None:
-            times = np.where(mask.dense, times, 0)
-        blocks = self._published[self.first : self.first + self.blocks]
-        blocks[mask.columns] = np.maximum(blocks[mask.columns], times.max(axis=0))
-
-    def _publish_for_warps(self, mask: Mask, clock: Array, release: bool, knowing: KnownClocks | None) -> None:
-        """Publish the work of lanes of the same warps before their convergence, if either lane has executed a fence."""
-        assert self._lane_published is not None and self._warp_published is not None
-        shape = (self.rows // WARP, WARP, mask.width)
-        setters = np.broadcast_to(mask.row_lanes(), (self.rows, mask.width)).reshape(shape)
-        now = np.broadcast_to(clock, (self.rows, self.blocks))[:, mask.columns].reshape(shape)
-        if self._fenced is None or self._fence_clock is None:
-            fenced, behind = np.zeros(shape, np.int64), np.full(shape, -1, np.int64)
-        else:
-            fenced, behind = (each[:, mask.columns].reshape(shape) for each in (self._fenced, self._fence_clock))
-        before = now if release else behind  # the clocks of the flag setters at their fences
-        told = self._warp_published[:, mask.columns].reshape(shape)
-        published = self._lane_published[:, mask.columns].reshape(shape)
-        for lanes in [slice(None)] if knowing is None else [slice(lane, lane + 1) for lane in range(WARP)]:
-            by = setters[:, lanes]
-            met, reach = (np.where(by, each[:, lanes], -1).max(axis=1, keepdims=True) for each in (now, before))
-            if knowing is not None:
-                known = self._known_of(mask, lanes.start, knowing).reshape(shape)
-                met, reach = np.minimum(met, known), np.minimum(reach, known)
-            told = np.maximum(told, reach)
-            published = np.where((behind >= 0) & (behind < met), np.maximum(published, fenced), published)
-        self._warp_published[:, mask.columns] = told.reshape(self.rows, -1)
-        self._lane_published[:, mask.columns] = published.reshape(self.rows, -1)
-
-    def _known_of(self, mask: Mask, lane: int, knowing: KnownClocks) -> Array:
-        """Return up to which clock lane `lane` of each warp knows the lanes of its warp, int64[T, columns of
-        the mask]."""
-        first = self.first * self.rows
-        row = np.arange(self.rows)[:, None]
-        lanes = (first + row + mask.columns_at() * self.rows).ravel()
-        knower = (first + row // WARP * WARP + lane + mask.columns_at() * self.rows).ravel()
-        return knowing(knower, lanes)
-
-    def acquire(self, mask: Mask, time: int) -> None:
-        """Record that the lanes have read a flag."""
-        if self._lane_acquired is None:
-            self._lane_acquired = self._zeros()
-        _mark(self._lane_acquired, mask, time)
-        self._acquired[self.first : self.first + self.blocks][mask.columns] = time
+    def acquire(self, mask: Mask, time: int, heard: int, scope: str | None) -> None:
+        """Record that the lanes have read a flag that was written at the time `heard`. `scope`: "block" or "all" if the
+        read itself is a fence with this scope."""
+        if self._read is None or self._heard is None:
+            self._read, self._heard = self._zeros(), self._zeros()
+        _mark(self._read, mask, time)
+        self._read_in[self.first : self.first + self.blocks][mask.columns] = time
+        _mark(self._heard, mask, np.maximum(self._heard[mask.place()], heard))
+        if scope:
+            for each in self._both()[: 1 if scope == "block" else 2]:
+                each.acquire(mask, heard)
+            self._inherit(mask)
 
     def share_acquired(self, parties: list[Array]) -> None:
-        """Let lanes that converge, bool[warps, 32, 1 or B] each, share what they have acquired."""
-        if self._lane_acquired is None:
+        """Let lanes that converge in a __syncwarp(), bool[warps, 32, 1 or B] each, share what they have acquired."""
+        if self._heard is None:
             return
-        times = self._lane_acquired.reshape(-1, WARP, self.blocks)
-        for party in parties:
-            latest = np.where(party, times, 0).max(axis=1, keepdims=True)
-            times = np.where(party, latest, times)
-        self._lane_acquired = times.reshape(self.rows, self.blocks)
+        for scope in self._both():
+            times = np.maximum(scope.acquired, self._heard).reshape(-1, WARP, self.blocks)
+            for party in parties:
+                latest = np.where(party, times, 0).max(axis=1, keepdims=True)
+                times = np.where(party, latest, times)
+            met = np.logical_or.reduce([np.broadcast_to(party, times.shape) for party in parties])
+            scope.acquired = np.where(met, times, scope.acquired.reshape(times.shape)).reshape(self.rows, self.blocks)
+
+    def pass_barrier(self, mask: Mask) -> None:
+        """Record that a barrier of the block releases the lanes of `mask`, perhaps some of its lanes."""
+        if self.used or self._heard is not None:
+            heard = self._zeros() if self._heard is None else self._heard
+            for scope in self._both():
+                scope.pass_barrier(mask, heard)
+
+    def arrive_in_part(self, number: int, mask: Mask, time: int) -> None:
+        """Record that lanes arrive at a barrier for a number of threads."""
+        if self._parts is None:
+            self._parts = PartBarriers(self.rows // WARP, self.blocks)
+        self._parts.arrive(number, mask, time)
+        if self._heard is not None:
+            lanes = mask.full_dense()
+            found = [np.where(lanes, np.maximum(scope.acquired, self._heard), 0).max(axis=0) for scope in self._both()]
+            before = self._came.get(number, (found[0] * 0, found[0] * 0))
+            self._came[number] = np.maximum(before[0], found[0]), np.maximum(before[1], found[1])
+
+    def release_part(self, number: int, mask: Mask) -> None:
+        """Record that such a barrier releases lanes."""
+        if self._parts is not None:
+            self._parts.release(number, mask)
+        for scope, heard in zip(self._both(), self._came.get(number, ()), strict=False):
+            scope.acquire(mask, np.broadcast_to(heard, scope.acquired.shape)[mask.place()])
+
+    def _inherit(self, mask: Mask) -> None:
+        """Let lanes that acquire something in their block acquire what others of it have acquired from elsewhere."""
+        inner, outer = self._both()
+        most = outer.acquired.max(axis=0)
+        if most.any():
+            outer.acquire(mask, np.minimum(most, inner.acquired)[mask.place()])
 
     def record_read(self, reader: Array, writer: Stamp, one_block: bool) -> None:
         """Record that lanes have read, like a flag, values written by other warps of their block."""
@@ -190,25 +316,28 @@ class Flags:
 
         `atomic`: the earlier access was an atomic, whose word orders any later atomic or flag access.
         """
-        lane, time, clock = before.lane[at], entries_of(before.time, at), before.clock[at]
-        inside = lane // self.rows == other // self.rows
-        published = self._of_lane(self._lane_published, lane, inside, one_block)
-        acquired = self._of_lane(self._lane_acquired, other, inside, one_block)
-        told = self._of_lane(self._warp_published, lane, inside, one_block)
-        if not one_block and not inside.all():
-            published = np.where(inside, published, self._published[lane // self.rows])
-            acquired = np.where(inside, acquired, self._acquired[other // self.rows])
-        known: Array = ((published > time) | (clock < told)) & (acquired > time)
-        if atomic is not None:
+        lane, time = before.lane[at], entries_of(before.time, at)
+        (block, row), (here, reader) = self._places(lane, one_block), self._places(other, one_block)
+        inside, reader_at = block == here, (reader, here - self.first)
+        known: Array = np.zeros(lane.shape, bool)
+        if self._scopes is not None:
+            for scope, chosen in zip(self._scopes, (inside, ~inside), strict=True):
+                acquired = scope.acquired[reader_at] > time
+                known |= chosen & acquired & scope.has_published(before, at, block, row)
+        if self._parts is not None:
+            heard = self._parts.known[reader // WARP, np.where(inside, row, 0) // WARP, reader_at[1]]
+            known = known | (inside & (heard > time))
+        if atomic is not None and self._read is not None:
+            read = self._read[reader_at]
             turn = lane < other if self._in_order else np.True_  # an unknown order accuses nobody
-            known |= atomic[at] & ((acquired > time) | ((acquired == time) & turn))
+            known = known | (atomic[at] & ((read > time) | ((read == time) & turn)))
         return known
 
     def lacks_a_fence(self, before: Array, time: Array | int, after: Array) -> Array:
         """Return whether only a fence is missing, bool: the block of `before` wrote a flag after `time`, and the block
         of `after` has read it since. Lanes count in the grid."""
         one, two = before // self.rows, after // self.rows
-        across = (self._flagged[one] > time) & (self._acquired[two] > self._flagged[one])
+        across = (self._flagged[one] > time) & (self._read_in[two] > self._flagged[one])
         if not self._seen:
             known: Array = (one != two) & across
             return known
@@ -216,15 +345,16 @@ class Flags:
         inside = np.array([self._seen.get(pair, 0) for pair in pairs], np.int64) > time
         return np.where(one != two, across, inside)
 
-    def _of_lane(self, times: Array | None, lane: Array, inside: Array, one_block: bool) -> Array:
-        made = np.zeros(lane.shape, np.int64)
-        if times is not None:
-            lanes = lane[inside]
-            made[inside] = times[lanes % self.rows, lanes // self.rows - (0 if one_block else self.first)]
-        return made
+    def is_published(self, before: Stamp, entry: int, other: int, one_block: bool) -> bool:
+        """Return whether a flag has published an access for the lane `other`, which may not have acquired it."""
+        at = np.array([entry])
+        (block, row), (here, _) = self._places(before.lane[at], one_block), self._places(np.array([other]), one_block)
+        scope = self._both()[0 if block[0] == here[0] else 1]
+        return bool(scope.has_published(before, at, block, row)[0])
 
-    def _fences(self) -> Array:
-        return self._zeros() if self._fenced is None else self._fenced
+    def _places(self, lane: Array, one_block: bool) -> tuple[Array, Array]:
+        """Return the blocks of the grid and the rows of lanes."""
+        return lane // self.rows + (self.first if one_block else 0), lane % self.rows
 
     def _zeros(self) -> Array:
         return np.zeros((self.rows, self.blocks), np.int64)

@@ -77,16 +77,15 @@ class Hazards(Observer):
         self._clocks.release(mask)
         self._barriers.release(mask)
 
-    def on_part_arrives(self, mask: Mask) -> None:
-        """Publish the work of lanes that arrive at a barrier for some threads; they may not wait there."""
+    def on_part_arrives(self, number: int, mask: Mask) -> None:
+        """Note the work of lanes that arrive at a barrier for some threads; they may not wait there."""
         self._reads.settle()
-        self._clocks.publish(mask, "block")
+        self._clocks.flags.arrive_in_part(number, mask, self._clocks.tick())
 
-    def on_part_released(self, mask: Mask) -> None:
+    def on_part_released(self, number: int, mask: Mask) -> None:
         """Order the released lanes after the arrived ones."""
         self._reads.settle()
-        self._clocks.tick()
-        self._clocks.acquire(mask)
+        self._clocks.flags.release_part(number, mask)
 
     def on_warp_sync(self, line: int, opcode: str, mask: Mask, members: Array) -> None:
         """Check the member masks of lanes that converge; only __syncwarp() orders their accesses."""
@@ -170,23 +169,24 @@ class Hazards(Observer):
         if met is None:
             return
         shadow, at, lanes = met
-        release = _release(site)
+        release, volatile = _fence_scope(site, "release"), "volatile" in site.words
         behind = site.op == "st" and clocks.flags.stores_behind_a_fence(mask, clocks.tick())
-        flag = site.op == "st" and not site.weak and (behind or release is not None)
         if site.arrives_later:
             shadow.write(at, clocks.stamp(lanes.high, True), site.line, 0)
             shadow.copies.arrive(at)
             return
-        if flag:
-            self._reads.settle()
-        if flag or site.op in ("atom", "red"):
-            clocks.publish(mask, release)
-        # A volatile store is a flag only directly after a fence: lanes of a warp that exchange sums set no flags.
+        writes_flag = site.op in ("atom", "red") or (site.op == "st" and not site.weak)
         reads_flag = site.op == "ld" and not site.weak
-        strength = 2 if site.op in ("atom", "red") else 1 if flag or reads_flag or site.guess else 0
-        self._rules.check(access, shadow, at, lanes, None, strength)
+        if writes_flag:
+            self._reads.settle()
+            clocks.publish(mask, release)
+        # A volatile store is a flag only directly after a fence, and a volatile load only if a branch depends on it:
+        # lanes of a warp that exchange sums set no flags.
+        strength = 1 if site.guess or (not site.weak and (not volatile or behind or site.decides_branch)) else -volatile
+        self._rules.check(access, shadow, at, lanes, None, 2 if site.op in ("atom", "red") else strength)
         if site.op == "atom" or (reads_flag and clocks.flags.used):
-            clocks.acquire(mask)
+            heard = clocks.now if site.op == "atom" else shadow.newest_flag(at)
+            clocks.acquire(mask, heard, _fence_scope(site, "acquire"))
 
     def _is_deferred(self, access: Access, shadow: Shadow) -> bool:
         """Return whether the load could be recorded as an open read, without further checks."""
@@ -204,14 +204,14 @@ class Hazards(Observer):
     # ---- global memory
 
     def _on_global(self, access: Access) -> None:
-        site, mask = access.site, access.mask
+        site, mask, heard = access.site, access.mask, 0
         flag = not site.weak or site.op in ("atom", "red")
         if flag:
             self._reads.settle()
         if flag and site.op == "ld":
             self._clocks.tick()
         elif flag:
-            self._clocks.publish(mask, _release(site))
+            self._clocks.publish(mask, _fence_scope(site, "release"))
         for array, lanes in self._by_array(access):
             unit = self._unit_of(array)
             if site.part >= unit:
@@ -224,8 +224,10 @@ class Hazards(Observer):
                 if isinstance(array, Heap):
                     self._heap.check(access, lanes, array)
                 self._rules.check(access, shadow, at, units, array, strength)
+                heard = max(heard, shadow.newest_flag(at)) if flag else 0
         if flag and site.op in ("ld", "atom"):  # a lane that ignores the old value does not acquire
-            self._clocks.acquire(mask)
+            heard = self._clocks.now if site.op == "atom" else heard
+            self._clocks.acquire(mask, heard, _fence_scope(site, "acquire"))
 
     def on_free(self, access: Access) -> None:
         """Check freed memory as if it were written where it was used; later allocations have no part in that use."""
@@ -264,8 +266,8 @@ class Hazards(Observer):
                 yield array, lanes.where(here)
 
 
-def _release(site: Site) -> str | None:
-    """Return the scope in which the access is a fence itself: "block", "all" or None."""
-    if not {"release", "acq_rel"} & site.words:
+def _fence_scope(site: Site, order: str) -> str | None:
+    """Return the scope in which the access is a fence itself, by its "release" or "acquire": "block", "all" or None."""
+    if not {order, "acq_rel"} & site.words:
         return None
     return "block" if "cta" in site.words else "all"

@@ -59,7 +59,8 @@ class RaceRules:
     ) -> None:
         """Check an access to the units `at` of a shadow. `array` is None for shared memory.
 
-        `strength`: 0 for an ordinary access, 1 for a flag, 2 for an atomic. A copy is checked when it starts.
+        `strength`: 0 for an ordinary access, 1 for a flag, -1 for another volatile access, 2 for an atomic. A copy is
+        checked when it starts.
         """
         site, clocks, shared = access.site, self._clocks, array is None
         clocks.tick()
@@ -68,8 +69,10 @@ class RaceRules:
         copied = shadow.copies.started(at)
         if copied is not None:
             self._findings.copy_in_flight(access, lanes, copied)
-        if strength == 2 and not shadow.read_at_all and kinds.all():  # atomics and flags do not race with each other
-            shadow.write(at, high, site.line, strength)
+        kind = strength + 4 * (not shared and strength > 0 and "cta" in site.words)
+        alone = kind == 2 and not shadow.narrow and shadow.covered is None and not shadow.read_at_all
+        if alone and kinds.all():  # atomics and flags do not race with each other
+            shadow.write(at, high, site.line, kind)
             return
         low = high if lanes.high is lanes.low else clocks.stamp(lanes.low, shared)
         present = (low,) if high is low else (low, high)
@@ -79,38 +82,64 @@ class RaceRules:
             if unwritten.any():
                 self._findings.uninitialised(access, lanes, int(np.flatnonzero(unwritten)[0]))
         for now in present:
-            bad = clocks.unordered(writer, now, kinds == 2, shared)
-            if strength:
-                bad &= (kinds == 0) | self._relies(site, now, writer, kinds)
+            bad = clocks.unordered(writer, now, kinds & 3 == 2, shared)
+            if kind:
+                bad &= self._conflict(kind, kinds, now, writer) | self._relies(site, now, writer, kinds)
             if bad.any() and not (site.op == "st" and self._same_value(access, lanes, bad, array)):
                 self._findings.report_races(access, lanes, bad, now, writer, shadow.write_line[at], kinds, array)
+        if shadow.covered is not None:
+            self._compare_with_covered(access, shadow.covered, at, lanes, present, array)
         if site.op == "ld":
             for now in present if strength else ():
                 clocks.flags.record_read(now.lane, writer, shared)
-            shadow.read(at, low, high, site.line, strength, clocks, lanes.unique, shared)
+            shadow.read(at, low, high, site.line, kind, clocks, lanes.unique, shared)
             return
         if shadow.read_at_all:
-            self._compare_with_readers(access, shadow, at, lanes, present, array, strength)
+            self._compare_with_readers(access, shadow, at, lanes, present, array, kind)
         if site.arrives_later:
             shadow.copies.start(at, lanes.high, site.line)
         else:
-            shadow.write(at, high, site.line, strength)
+            if kind:
+                shadow.cover(at, high.epoch if shared else None)
+            shadow.write(at, high, site.line, kind)
         if site.op == "st" and (high is not low or not (lanes.unique or (shadow.writer[at] == lanes.high).all())):
             self._look_for_a_clash(access, lanes, array)
 
     def _compare_with_readers(
         self, access: Access, shadow: Shadow, at: Array, lanes: AccessLanes, present: tuple[Stamp, ...],
-        array: DeviceArray | None, strength: int,
+        array: DeviceArray | None, kind: int,
     ) -> None:  # fmt: skip
         """Report readers that are unordered with this write."""
         first, last, lines, kinds = shadow.readers(at)
         for before in (first, last):
             for now in present:
                 bad = self._clocks.unordered(before, now, None, array is None)
-                if strength:
-                    bad &= kinds == 0
+                if kind:
+                    bad &= self._conflict(kind, kinds, now, before)
                 if bad.any():
                     self._findings.report_races(access, lanes, bad, now, before, lines, None, array)
+
+    def _compare_with_covered(
+        self, access: Access, covered: Shadow, at: Array, lanes: AccessLanes, present: tuple[Stamp, ...],
+        array: DeviceArray | None,
+    ) -> None:  # fmt: skip
+        """Report ordinary stores that are unordered with this access, though atomics have replaced them since."""
+        writer, shared = covered.last_write(at), array is None
+        for now in present:
+            bad = self._clocks.unordered(writer, now, None, shared)
+            if bad.any() and not (access.site.op == "st" and self._same_value(access, lanes, bad, array)):
+                ordinary = np.zeros(at.shape, np.int8)
+                self._findings.report_races(access, lanes, bad, now, writer, covered.write_line[at], ordinary, array)
+
+    def _conflict(self, kind: int, kinds: Array, now: Stamp, before: Stamp) -> Array:
+        """Return with which earlier accesses, of these kinds, an atomic or volatile access races unless it is ordered,
+        bool: with ordinary ones, volatile ones if neither is a flag, and other blocks if one has the scope of a
+        block."""
+        made: Array = (kinds == 0) | ((kinds < 0) & (kind < 0))
+        if kind > 2 or (kinds > 2).any():
+            rows = self._info.rows
+            made |= ((kind > 2) | (kinds > 2)) & (before.lane // rows != now.lane // rows)
+        return made
 
     def _look_for_a_clash(self, access: Access, lanes: AccessLanes, array: DeviceArray | None) -> None:
         """Report lanes of one store that write different values to one place."""

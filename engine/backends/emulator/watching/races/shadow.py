@@ -107,6 +107,8 @@ class Shadow:
         self.newest_write = -1  # the last epoch with a write to any unit
         self._readers: tuple[Array, ...] | None = None
         self.copies = CopiesInFlight(units)
+        self.covered: Shadow | None = None  # ordinary stores that atomics or flags have replaced since
+        self.narrow = False  # whether any access had the scope of a block
 
     def repeated(self, steps: Array) -> Shadow:
         """Return the same memory for several blocks that did the same so far.
@@ -123,12 +125,14 @@ class Shadow:
             low, high, *others = self._readers
             made._readers = (_moved(low, steps), _moved(high, steps), *(np.repeat(field, copies) for field in others))
         made.copies = self.copies.repeated(steps)
+        made.covered = self.covered.repeated(steps) if self.covered else None
         return made
 
     def grown(self, units: int) -> Shadow:
         """Return the same memory with more units at its end."""
         made = Shadow(units)
-        made.newest_write = self.newest_write
+        made.newest_write, made.narrow = self.newest_write, self.narrow
+        made.covered = self.covered.grown(units) if self.covered else None
         for name in ("writer", "write_epoch", "write_clock", "write_time", "write_line", "write_kind"):
             getattr(made, name)[: self.units] = getattr(self, name)
         if self._readers is not None:
@@ -150,6 +154,25 @@ class Shadow:
         self.write_kind[at] = 0
         if self._readers is not None:
             self._readers[0][at] = self._readers[1][at] = -1
+        if self.covered is not None:
+            self.covered.writer[at] = -1
+
+    def newest_flag(self, at: Array) -> int:
+        """Return when the newest flag in some units was written, 0 if there is none."""
+        return int(np.where(self.write_kind.take(at) == 0, 0, self.write_time.take(at)).max(initial=0))
+
+    def cover(self, at: Array, epoch: Array | int | None) -> None:
+        """Keep the ordinary stores to some units, which an atomic or flag is about to replace. `epoch`: those before
+        this barrier of the only block are ordered; None: there are other blocks."""
+        kept = (self.write_kind.take(at) == 0) & (self.writer.take(at) >= 0)
+        if epoch is not None:
+            kept &= self.write_epoch.take(at) >= epoch
+        if kept.any():
+            at = at[kept]
+            if self.covered is None:
+                self.covered = Shadow(self.units)
+            for name in ("writer", "write_epoch", "write_clock", "write_time", "write_line"):
+                getattr(self.covered, name)[at] = getattr(self, name)[at]
 
     def last_write(self, at: Array) -> Stamp:
         """Return the last writers of some units."""
@@ -157,15 +180,19 @@ class Shadow:
         return Stamp(*(field.take(at) for field in fields))
 
     def write(self, at: Array, by: Stamp, line: int, kind: int) -> None:
-        """Record new last writers. `kind`: 0 for an ordinary store, 1 for a volatile or similar one, 2 for
-        an atomic."""
+        """Record new last writers. `kind`: 0 for an ordinary store, 1 for a flag, -1 for a volatile store that is none,
+        2 for an atomic; 4 more with the scope of a block."""
         epoch = by.epoch if isinstance(by.epoch, int) else int(by.epoch.max(initial=-1))
         self.newest_write = max(self.newest_write, epoch)
         self.writer[at], self.write_epoch[at] = by.lane, by.epoch
         self.write_clock[at], self.write_time[at] = by.clock, by.time
         self.write_line[at], self.write_kind[at] = line, kind
-        if self._readers is not None:
-            self._readers[0][at] = self._readers[1][at] = -1
+        self.narrow |= kind > 2
+        if kind == 0 and self.covered is not None:
+            self.covered.writer[at] = -1
+        if self._readers is not None:  # an atomic does not hide ordinary reads
+            gone = at if kind == 0 else at[self._readers[9].take(at) != 0]
+            self._readers[0][gone] = self._readers[1][gone] = -1
 
     # ---- readers: smallest lane, largest lane; epoch, clock and time of each; line, kind
 

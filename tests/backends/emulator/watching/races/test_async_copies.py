@@ -91,6 +91,7 @@ OFTEN = {
 ORDERS = (Schedule(), Schedule("independent", seed=3))
 
 
+@pytest.mark.sampled(quick=3)
 @pytest.mark.parametrize("name", [case(name, quick=name in OFTEN, id=name) for name in PLANTED])
 def test_a_planted_bug_is_found(name: str) -> None:
     body, expected = PLANTED[name]

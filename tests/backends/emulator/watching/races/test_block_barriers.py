@@ -53,6 +53,7 @@ def found(name: str, schedule: Schedule = LOCKSTEP) -> list[tuple[str, str]]:
     return [(finding.kind, finding.message) for finding in hazards.findings()]
 
 
+@pytest.mark.sampled(quick=3)
 @pytest.mark.parametrize("name", UNDEFINED)
 def test_threads_that_miss_a_barrier_are_found(name: str) -> None:
     for schedule in SCHEDULES:

@@ -124,6 +124,7 @@ def test_the_last_block_is_told_of_the_fence_that_it_lacks() -> None:
     assert kinds == []
 
 
+@pytest.mark.sampled(quick=4)
 @pytest.mark.parametrize("schedule", SCHEDULES, ids=lambda one: f"{one.kind}{one.seed}")
 @pytest.mark.parametrize("wait", WAITS, ids=["all wait", "one waits"])
 @pytest.mark.parametrize(("each", "setter"), [("", FENCE), (FENCE, "")], ids=["one fences", "all fence"])

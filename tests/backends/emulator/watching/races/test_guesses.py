@@ -69,6 +69,7 @@ def found(name: str, schedule: Schedule) -> set[str]:
     return {finding.kind for finding in hazards.findings()}
 
 
+@pytest.mark.sampled(quick=4)
 @pytest.mark.parametrize("name", CONFIRMED)
 def test_a_guess_that_the_swap_confirms_is_no_race(name: str) -> None:
     assert [found(name, schedule) for schedule in SCHEDULES] == [set(), set()]

@@ -141,6 +141,7 @@ PLANTED = {
 }
 
 
+@pytest.mark.sampled(quick=3)
 @pytest.mark.parametrize("name", sorted(PLANTED))
 def test_a_planted_bug_is_found(name):
     body, expected = PLANTED[name]
@@ -217,6 +218,7 @@ SILENT = {
 }
 
 
+@pytest.mark.sampled(quick=3)
 @pytest.mark.parametrize("name", sorted(SILENT))
 @pytest.mark.parametrize("schedule", [Schedule(), Schedule("independent", 3), Schedule("waves", blocks_per_wave=1)])
 def test_a_correct_kernel_is_not_accused(name, schedule):
@@ -300,6 +302,7 @@ IN_ORDERS = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(thorough=3)
 @pytest.mark.parametrize(("name", "schedule"), IN_ORDERS)
 def test_no_correct_kernel_of_the_catalogue_is_accused(name, schedule):
     choice = choice_of(name)

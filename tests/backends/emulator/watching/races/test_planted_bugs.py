@@ -14,8 +14,6 @@ from engine.records import RunFailed
 from tests.backends.emulator.planted import Planted, planted
 from tests.backends.emulator.small_kernels import execute
 
-pytestmark = pytest.mark.thorough
-
 BUGS = planted()
 
 
@@ -36,6 +34,7 @@ def found(bug: Planted, schedule: Schedule = LOCKSTEP) -> set[str]:
     return {finding.kind for finding in hazards.findings()} | {kind for kind in ended if kind}
 
 
+@pytest.mark.sampled(quick=0, thorough=2)
 @pytest.mark.parametrize("bug", [pytest.param(bug, id=bug.name) for bug in BUGS if not bug.correct])
 def test_a_planted_bug_is_found(bug: Planted) -> None:
     kinds = found(bug)
@@ -43,16 +42,19 @@ def test_a_planted_bug_is_found(bug: Planted) -> None:
     assert kinds <= set(bug.expect)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("bug", [pytest.param(bug, id=bug.name) for bug in BUGS if bug.correct])
 def test_a_correct_kernel_is_silent(bug: Planted) -> None:
     assert found(bug) == set()
 
 
+@pytest.mark.thorough
 def test_a_lock_between_the_lanes_of_a_warp_ends_where_lanes_are_independent() -> None:
     (lock,) = (bug for bug in BUGS if bug.name == "spin_lock_in_a_warp")
     assert "deadlock" not in found(lock, Schedule("independent", seed=1))
 
 
+@pytest.mark.thorough
 def test_there_are_enough_of_both_kinds() -> None:
     assert sum(not bug.correct for bug in BUGS) >= 30
     assert sum(bug.correct for bug in BUGS) >= 10

@@ -18,8 +18,6 @@ from tests.backends.emulator.watching.races.test_planted_bugs import BUGS, found
 from tests.gpu.sanitize import TOOLS, choice_of, digest, jobs
 from tests.made import measure
 
-pytestmark = pytest.mark.thorough
-
 VERDICTS = json.loads((Path(__file__).parents[4] / "golden" / "sanitizer.json").read_text())["results"]
 
 # What the emulator finds and the tool cannot: the tool looks for these only elsewhere.
@@ -71,6 +69,7 @@ def emulated(name: str) -> set[str]:
         return {finding.kind for finding in measure(choice, schedule="independent:1").findings}
 
 
+@pytest.mark.sampled(quick=0, thorough=3)
 @pytest.mark.parametrize("name", [name for name in KERNELS if name in VERDICTS])
 def test_both_agree_on_a_kernel_of_the_catalogue(name: str) -> None:
     kinds = emulated(name)
@@ -78,6 +77,7 @@ def test_both_agree_on_a_kernel_of_the_catalogue(name: str) -> None:
     assert agree != (name in ACCUSED), (complaints(name), kinds)
 
 
+@pytest.mark.thorough
 def test_every_tool_judged_all_of_the_catalogue_and_every_planted_bug() -> None:
     wanted = jobs(TOOLS, set(), 1)
     missing = [(job.name, job.tool) for job in wanted if job.tool not in VERDICTS.get(job.name, {}).get("tools", {})]
@@ -92,6 +92,7 @@ def test_every_tool_judged_all_of_the_catalogue_and_every_planted_bug() -> None:
         assert verdict not in ("failed", "timeout") or job.name not in sound, (job, verdict)
 
 
+@pytest.mark.thorough
 def test_the_code_that_was_judged_is_todays_and_a_comment_does_not_count() -> None:
     planted = {bug.name: bug for bug in BUGS}
     changed = {name for name, entry in VERDICTS.items() if entry["digest"] != digest(name, planted)}
@@ -102,6 +103,7 @@ def test_the_code_that_was_judged_is_todays_and_a_comment_does_not_count() -> No
         assert (digest(bug.name, other) == digest(bug.name, planted)) == same
 
 
+@pytest.mark.sampled(quick=0, thorough=2)
 @pytest.mark.parametrize("bug", [pytest.param(bug, id=bug.name) for bug in BUGS])
 def test_both_agree_on_a_planted_bug_and_its_correct_twin(bug: Planted) -> None:
     kinds = found(bug)
@@ -109,6 +111,7 @@ def test_both_agree_on_a_planted_bug_and_its_correct_twin(bug: Planted) -> None:
     assert agree != (bug.name in SINGLE), (complaints(bug.name), kinds)
 
 
+@pytest.mark.thorough
 def test_a_correct_kernel_is_clean_for_both() -> None:
     correct = [bug for bug in BUGS if bug.correct]
     assert correct

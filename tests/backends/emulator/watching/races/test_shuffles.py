@@ -73,6 +73,7 @@ def test_the_lane_that_was_missed_and_the_one_that_stores_are_named() -> None:
     assert "thread 0 of block 0 stores" in finding.message and "read lane " in finding.message
 
 
+@pytest.mark.sampled(quick=4)
 @pytest.mark.parametrize("schedule", SCHEDULES, ids=lambda one: one.kind)
 @pytest.mark.parametrize("body", DEFINED)
 def test_what_a_tree_reads_beyond_its_lanes_is_no_finding(body: str, schedule: Schedule) -> None:

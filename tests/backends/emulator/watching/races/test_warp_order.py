@@ -45,6 +45,7 @@ def found(name: str, schedule: Schedule) -> list[tuple[str, str]]:
     return [(finding.kind, finding.message) for finding in hazards.findings()]
 
 
+@pytest.mark.sampled(quick=4)
 @pytest.mark.parametrize("name", CONVERGE)
 def test_converging_does_not_order_memory(name: str) -> None:
     for schedule in SCHEDULES:
