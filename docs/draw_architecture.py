@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
+from functools import cache
 from graphlib import TopologicalSorter
 from html import escape
 from pathlib import Path
@@ -42,6 +43,7 @@ def imports() -> dict[str, set[str]]:
     return found
 
 
+@cache
 def floors() -> list[list[str]]:
     """The rooms, from the ground up. graphlib.CycleError where rooms import each other."""
     below = imports()

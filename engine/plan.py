@@ -157,7 +157,7 @@ def _by(sizes: Sequence[int]) -> str:
 
 
 def strides(kernel: Kernel) -> bool:
-    """Return whether the kernel has a grid-stride loop, so that its elements per thread can be chosen."""
+    """Return whether the kernel has a grid-stride loop, so its elements per thread can be chosen."""
     return kernel.coverage is None
 
 

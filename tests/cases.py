@@ -1,4 +1,4 @@
-"""Of many cases of a kind the quick run takes some that stand for all, the thorough run more, a release the rest."""
+"""The sampling of similar cases: the quick run takes a few, the thorough run more, a release the rest."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ def case(*values: object, quick: bool, thorough: bool = True, id: str | None = N
 
 
 def turn(name: str, place: int, share: int) -> bool:
-    """Return whether the case at this place of `name`'s cases is sampled: one in `share`, another start for each name.
+    """Return whether the case at this place of `name`'s cases is sampled: one in `share`, with a different start for
+    each name.
 
     The start depends on the name alone, so the sample of a kernel stays the same if other kernels come or go.
     """
@@ -26,7 +27,7 @@ def turn(name: str, place: int, share: int) -> bool:
 
 @pytest.hookimpl(trylast=True)
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Mark what runs later: of a test marked sampled(quick=q, thorough=t), the quick run takes one case in q.
+    """Mark the cases that run later: for a test marked sampled(quick=q, thorough=t), the quick run takes one case in q.
 
     The thorough run takes one in t of the others, a release the rest; quick=0: the quick run takes none. A case that is
     marked as thorough is among the others. The name of a case alone decides, and each run takes one at least.

@@ -50,7 +50,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _toolchain() -> str:
-    """Return a digest of what else a compilation depends on: the packages' versions, our headers and our options."""
+    """Return a digest of the other inputs of a compilation: the packages' versions, our headers and our options."""
     versions = [f"{name} {_version(name)}" for name in PACKAGES]
     ours = [Path(nvrtc.__file__), *sorted(file for file in nvrtc.STANDARD_HEADERS.rglob("*") if file.is_file())]
     return hashlib.sha256(b"".join(file.read_bytes() for file in ours) + repr(versions).encode()).hexdigest()

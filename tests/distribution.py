@@ -17,8 +17,11 @@ from xdist.scheduler import LoadScopeScheduling
 # One Chromium at a time, and a cluster not beside it: its hosts bring network interfaces with them, and Chromium gives
 # up a page when one comes or goes.
 ONE_BY_ONE = ("tests/browser/", "tests/load/", "tests/service/test_cluster.py")
-# Modules that take long come first, so that the last ones to begin end soon.
-LONG = ("tests/test_walks.py", "tests/sheets/", "tests/fuzz/", "tests/catalogue/test_kernels.py", "tests/views/test_")
+# Modules that take long come first, the longest at the head, and the last ones to begin end soon.
+LONG = ("tests/catalogue/test_kernels.py", "tests/test_walks.py", "tests/sheets/", "tests/fuzz/",
+        "tests/backends/emulator/watching/test_catalogue_counters.py", "tests/backends/emulator/meanings/test_ops.py",
+        "tests/backends/emulator/test_differential.py", "tests/catalogue/test_catalogue.py", "tests/lectures/test_",
+        "tests/views/test_", "tests/lab/", "tests/catalogue/", "tests/views/ladder/")  # fmt: skip
 
 
 class ByModule(LoadScopeScheduling):
@@ -47,7 +50,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> Generator[None]:
 def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.Item]) -> None:
     """What takes long comes first."""
     if is_xdist_worker(session):
-        items.sort(key=lambda item: not item.nodeid.startswith((*ONE_BY_ONE, *LONG)))
+        items.sort(key=lambda item: _place(item.nodeid))
+
+
+def _place(nodeid: str) -> int:
+    first = (ONE_BY_ONE, *LONG)
+    return next((place for place, start in enumerate(first) if nodeid.startswith(start)), len(first))
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByModule:

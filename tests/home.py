@@ -1,4 +1,4 @@
-"""Where programs look for what is the user's."""
+"""The variables by which programs find a user's files."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ PLACES = {"HOME": "", "XDG_DATA_HOME": "data", "XDG_CACHE_HOME": "cache", "XDG_C
 
 
 def places(home: Path) -> dict[str, str]:
-    """The environment of somebody who lives at `home`."""
+    """Return the environment of a user whose home is `home`."""
     return {name: str(home / below) for name, below in PLACES.items()}

@@ -1,7 +1,7 @@
 """Import every module of the engine alone, as the first of its process: `python -m tests.imports`.
 
-Whoever imports a module first decides which circle shows, so each is tried in a child of its own. The libraries are
-imported before, by the parent, so that a child costs milliseconds. Prints what failed; exit status 1 if anything did.
+Which circle shows depends on the module that is imported first, so each module is tried in a child of its own. The
+parent imports the libraries first, so a child costs milliseconds. Prints what failed; exit status 1 if anything did.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def modules() -> list[str]:
-    """Every module of the engine but the one that runs when it is imported."""
+    """Return every module of the engine except the one that runs when it is imported."""
     files = sorted((ROOT / "engine").rglob("*.py"))
     names = [".".join(file.relative_to(ROOT).with_suffix("").parts) for file in files if file.stem != "__main__"]
     return [name.removesuffix(".__init__") for name in names]

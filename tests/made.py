@@ -1,4 +1,4 @@
-"""Measurements made for tests, by the names of the contract; and a measurement of a choice, through the door."""
+"""Measurements made for tests, by the names of the contract; and real measurements of a choice."""
 
 from __future__ import annotations
 
@@ -20,22 +20,23 @@ TIMES = {"time_us": 5.0, "times_us": (4.9, 5.0, 5.1), "low_us": 4.9, "high_us": 
 
 
 def measured(choice: Choice, **changes: Any) -> Measurement:
-    """A measurement of `choice` on a GPU, 5 us, with these fields of the contract instead; time_us=None: not timed."""
+    """Return a measurement of `choice` on a GPU, 5 us, with these fields of the contract replaced; time_us=None: not
+    timed."""
     plain = flat(Measurement(settle(choice), GPU, "ok", grid_size=32, environment=ENVIRONMENT))
     return measurement_of({**plain, **TIMES, **changes})
 
 
 def measure(choice: Choice, schedule: str | None = None) -> Measurement:
-    """The choice settled, run in this process and checked."""
+    """Settle the choice, run it in this process and check it."""
     return measuring.measure(settle(replace(choice, schedule=schedule or choice.schedule)))
 
 
 def trace(choice: Choice, block: int = 0, launch: int = 1, schedule: str | None = None) -> Trace:
-    """What one block of the choice does on the emulator."""
+    """Return the trace of one block of the choice on the emulator."""
     return tracing.trace(settle(replace(choice, device="emulator", schedule=schedule)), block, launch=launch)
 
 
 def recorded_kernels(choices: Iterable[Choice]) -> bool:
-    """Whether all kernels that are to run on a GPU are in a recording at all: a new one is first recorded later."""
+    """Return whether a recording has all kernels that run on a GPU; a new kernel is recorded later."""
     known = {entry.key[0] for entry in entries()}
     return all(choice.kernel in known for choice in choices if choice.device == "gpu")

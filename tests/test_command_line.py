@@ -195,6 +195,7 @@ def test_the_catalogue_is_printed_with_the_kernels_parameters(engine: Command):
     assert "[--parameter: Threads per tile, 1 2 4 8 16 32, else 8]" in text
 
 
+@pytest.mark.thorough
 def test_the_claims_of_a_ladder_are_printed_with_their_verdicts_and_causes(engine: Command):
     code, printed = engine("claims", "crovella-order", "--json")
     rows = {row["claim"]: row for row in map(json.loads, printed.splitlines())}

@@ -17,7 +17,6 @@ ROOT = Path(__file__).parents[1]
 PAGES = {page.stem: page for page in sorted((ROOT / "docs" / "extending").glob("*.md"))}
 BLOCK = re.compile(r"^([^\n]+:)\n\n```\w+\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COPIED = ("engine", "cuda", "sheets", "views", "docs", "tests", "dashboard.py", "pyproject.toml", ".streamlit")
-QUICK = "counter"  # of the walks, the one that every quick run takes
 
 
 @dataclass(frozen=True)
@@ -105,9 +104,8 @@ def copy(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(
-    "walk", [walk if walk == QUICK else pytest.param(walk, marks=pytest.mark.thorough) for walk in PAGES]
-)
+@pytest.mark.sampled(quick=0, thorough=3)
+@pytest.mark.parametrize("walk", PAGES)
 def test_a_walk_leads_where_its_page_says(copy: Path, walk: str) -> None:
     """And only the walk does: before its steps, its last commands fail."""
     steps = steps_of(PAGES[walk])
@@ -120,7 +118,3 @@ def test_a_walk_leads_where_its_page_says(copy: Path, walk: str) -> None:
 @pytest.mark.parametrize("walk", PAGES)
 def test_no_block_of_a_page_is_passed_over(walk: str) -> None:
     assert len(steps_of(PAGES[walk])) == PAGES[walk].read_text(encoding="utf-8").count("\n```") // 2
-
-
-def test_the_walk_of_the_quick_run_is_there() -> None:
-    assert QUICK in PAGES

@@ -1,12 +1,14 @@
 // argmax_vectorized: the largest of n numbers and its place, 16-byte loads, four in flight per thread, single pass.
 // Idea: the fastest maximum, which looks up a place only for a new maximum. A thread finds the largest of 16 numbers
-//   that arrive together; it searches their place if that number beats all before, which is rarer with every round.
-//   Warps compare pairs by shuffles, and each block hands its pair to the last one in slots of 4 bytes and a flag.
+//   that arrive together; it looks for the place only if that number is a new maximum, which is rarer with every
+//   round. Warps compare pairs by shuffles, and each block hands its pair to the last one in slots of 4 bytes and a
+//   flag.
 // Fixes (argmax_tree): one word in flight per thread, a place that is carried through every comparison, and the second
 //   launch.
 // Limit: memory bandwidth at large n; at small n, the launch and two memory latencies.
-// Conditions: any n; any resident grid (a larger one relies on the order in which blocks start); no NaN; in starts at a
-//   multiple of 16 bytes; the block size is a multiple of 32. The slots start and end as zeros. out as in argmax_tree.
+// Conditions: any n; any resident grid (a larger one relies on the order in which blocks start); no NaN; in starts at
+//   a multiple of 16 bytes; the block size is a multiple of 32. The slots start and end as zeros. out as in
+//   argmax_tree.
 // Lecture: none. This rung competes with the library.
 constexpr unsigned int PER_VECTOR = 16 / sizeof(T), SLOTS = sizeof(T) / 4 + 1;  // slots per block: 4 bytes in each
 struct alignas(16) Vector { T element[PER_VECTOR]; };
@@ -26,7 +28,7 @@ __device__ Pair best(Pair a, Pair b)
     return (b.number > a.number || (b.number == a.number && b.place < a.place)) ? b : a;
 }
 
-// the first of a vector's numbers that beats all before
+// the first of a vector's numbers that exceeds all earlier ones
 __device__ void search(Vector vector, unsigned int i, Pair &mine)
 {
     for (unsigned int k = 0; k < PER_VECTOR; k++)

@@ -3,9 +3,9 @@
 // Fixes (histogram_shared): the contention between warps. Only the 32 lanes of one warp can still add to one word at
 //   the same time.
 // Limit: the copies take shared memory, and time to clear and to add up, which does not pay at small n. On an H200
-//   lanes of one warp that add 1 to the same word cost nothing: it counts them in one turn.
-// Conditions: any n and any grid size; elements from 0 to BINS - 1; out starts from zero. Each warp takes BINS words of
-//   shared memory.
+//   lanes of one warp that add 1 to the same word cost nothing extra: it counts them in one turn.
+// Conditions: any n and any grid size; elements from 0 to BINS - 1; out starts from zero. Each warp takes BINS words
+//   of shared memory.
 // Lecture: Heidelberg 07, "Parallel reduction": the histogram h_k; private copies as in its per-block partial sums.
 #define WARPS (BLOCK_SIZE / 32)
 

@@ -23,7 +23,7 @@ __device__ T combine(Vector vector)
     return mine;
 }
 
-// all of a warp's values in one, in lane 0
+// a warp's values combined, in lane 0
 __device__ T warp_reduce(T mine)
 {
     for (unsigned int offset = 16; offset > 0; offset >>= 1)
@@ -31,7 +31,7 @@ __device__ T warp_reduce(T mine)
     return mine;
 }
 
-// all of a block's values in one, in thread 0
+// a block's values combined, in thread 0
 __device__ T block_reduce(T mine)
 {
     __shared__ T partial[32];  // one number per warp

@@ -12,7 +12,7 @@ template <> struct Unsigned<8> { using Type = unsigned long long; };
 
 union Bits {
     T value;
-    Unsigned<sizeof(T)>::Type word;  // the same bits as an unsigned integer, which is what atomicCAS compares
+    Unsigned<sizeof(T)>::Type word;  // the same bits as an unsigned integer, which atomicCAS compares
 };
 
 __device__ void atomic_add(T *address, T value)

@@ -1,7 +1,7 @@
 // filter_aggregated: keep the positive numbers, packed, with one atomic per warp.
 // Idea: the warp counts its kept numbers (ballot, popc), one lane reserves space for all of them, and a shuffle tells
 //   the others where it begins. A lane counts the lanes below it that keep their numbers to find its own place.
-// Fixes (filter_atomic): one atomic for every kept number: up to 32 times fewer atomics.
+// Fixes (filter_atomic): one atomic for every kept number in the source: up to 32 times fewer atomics.
 // Limit: reading memory, now that atomics are few.
 // Conditions: any n; the block size is a multiple of 32; the counter is zero before. The order of the warps varies.
 // Lecture: Crovella 2020, "Warp shuffle tips and tricks": atomic aggregation.

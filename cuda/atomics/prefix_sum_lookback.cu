@@ -3,7 +3,7 @@
 //   everything up to its end. For the sum below it, one of its warps reads the states of 32 blocks below, then of 32
 //   more, until one has published its second sum. A state is a word of 8 bytes with 4 bytes of a sum and its kind,
 //   which arrive together. A sum of 8 bytes takes two states, and is complete when both have the same kind.
-// Fixes (grid_prefix_sum): memory traffic: every number is read once and written once, and there is one launch.
+// Fixes (grid_prefix_sum): two passes through memory: now every number is read once and written once, in one launch.
 // Limit: a block loads nothing while it looks back. At small n, the launch and the latency of the look-back.
 // Conditions: any n; in and out start at a multiple of 16 bytes; the block size is a multiple of 32. The states (a
 //   ticket, then one per block) are zero before. Inclusive. The published sums are added block by block, from below:

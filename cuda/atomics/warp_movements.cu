@@ -2,7 +2,7 @@
 // Idea: a shuffle reads a register of another lane. Four patterns: any lane, a lane computed by xor, a lane a given
 //   distance below, a lane a given distance above. A width of 8 splits the warp into four groups; past the end of its
 //   group a lane gets its own number.
-// Fixes (warp_broadcast): a pattern that only goes from one lane to all.
+// Fixes (warp_broadcast): a single pattern, from one lane to all.
 // Limit: reading memory.
 // Conditions: any n; the block size is a multiple of 32; all lanes take part. Beyond n the number is 0.
 // Lecture: Crovella 2020, "Introducing warp shuffle"; Heidelberg 07, "Warp-level instructions": __shfl_down(i, 2, 8).

@@ -32,7 +32,7 @@ matmul_fitted_pieces(const float *M, const float *N, float *P, int width)
     Tiles *tiles = all_tiles + 2 * slice;
     int block_row = blockIdx.y * TILE_ROWS, block_col = blockIdx.x * TILE_COLUMNS;
     // this warp computes half of the columns; this thread 4 rows from my_row and 4 from 32 below, 4 columns of every 16
-    // from my_col, and where COLUMNS is 10 or 14, 2 more from my_pair
+    // from my_col, and if COLUMNS is 10 or 14, 2 more from my_pair
     int across = lane % 2 + lane / 16 * 2, my_row = 4 * (lane / 2 % 8);
     int my_col = warp * 4 * COLUMNS + 4 * across, my_pair = warp * 4 * COLUMNS + COLUMNS / 4 * 16 + 2 * across;
 

@@ -1,7 +1,7 @@
 // matmul_warp_tile: 8 x 8 elements a thread, and a compact piece of P for each warp.
 // Idea: the lanes of a warp share what they read. A warp that computes a piece of 64 x 32 needs 96 elements of M and N
 //   at each k; one that computes 16 x 128 needs 144.
-// Fixes (matmul_vectorized): a third of the passes through shared memory.
+// Fixes (matmul_vectorized): passes through shared memory, a third of which a compact piece does not need.
 // Limit: waiting. A phase is fetched, then stored, then used, and the block multiplies nothing while it waits for
 //   global memory.
 // Conditions: any width (one that 4 does not divide has no 16-byte rows and is moved word by word); blocks of

@@ -1,7 +1,7 @@
 // divergence_three: the lecture's three branches: add 1, subtract 1, or double.
 // Idea: the threads of one warp take different branches: threadIdx.x % 3 chooses one of three.
 // Fixes: nothing; on the slide's hardware a warp needs three passes here.
-// Limit: hardly any today. The branches are so short that the compiler computes all three values and selects one: no
+// Limit: none today. The branches are so short that the compiler computes all three values and selects one: no
 //   branch is left and nothing diverges. Longer branches diverge: see divergence_ways.
 // Conditions: any n; integers, which wrap on overflow.
 // Lecture: CS121, "Warp divergence".

@@ -1,9 +1,9 @@
 // reduce_multiple_volatile: multiple adds per thread, as on Harris's slide, with volatile.
 // Idea: algorithm cascading. A fixed number of blocks walks over the array: each thread first adds many elements on
 //   its own, then the block reduces its sums once. A step as wide as the grid keeps the loads coalesced.
-// Fixes (reduce_complete_volatile): a tree and its barriers for every two elements of a thread, and a number of blocks
-//   that grows with n.
-// Limit: it relies on lockstep, as #5 and #6 do. If the grid is large enough, reading memory takes the time. The block
+// Fixes (reduce_complete_volatile): a tree with its barriers in every block, for only two elements of each thread, and
+//   a number of blocks that grows with n.
+// Limit: it relies on lockstep, as #5 and #6 do. If the grid is large enough, reading memory dominates. The block
 //   sums still need a second launch.
 // Conditions: warps in lockstep (Pascal and before); any grid size; the block size is a power of two.
 // Lecture: Harris #7; Crovella 2020, "Reduction #7: multiple adds / thread" and "Final optimized kernel". Ours are the

@@ -1,7 +1,8 @@
 // reduce_register_tree: register accumulator, then a tree that reads, waits, writes and waits.
 // Idea: a thread's running sum is private, so it belongs in a register. Shared memory is written once, after the loop.
 //   In the tree a barrier stands between reading and writing the same array, so no order is left to chance.
-// Fixes (reduce_grid_stride_atomic): the running sum in shared memory, which is stored again for every element.
+// Fixes (reduce_grid_stride_atomic): the running sum in shared memory, which the source stores again for every element.
+//   Today's compiler keeps that sum in a register all the same, and stores it once.
 // Limit: two barriers per step. One is enough here: in a step a thread writes only elements that no other thread
 //   reads in that step.
 // Conditions: any n and any grid size; the block size is a power of two.

@@ -1,9 +1,9 @@
 // reduce_vectorized: 16-byte loads, four in flight per thread, block sums handed over in slots.
 // Idea: memory is fast only while enough bytes are in flight. Each thread requests four pieces of 16 bytes before it
-//   uses the first. Then each block hands its sum to the last block in an 8-byte slot that holds 4 bytes of the sum and
-//   a flag: both arrive at once, so the last block only has to watch the slots.
+//   uses the first. Then each block hands its sum to the last block in an 8-byte slot that holds 4 bytes of the sum
+//   and a flag: both arrive at once, so the last block only has to watch the slots.
 // Fixes (reduce_last_block): one load in flight per thread, and the fence and the ticket of the last block, which cost
-//   a microsecond.
+//   about a microsecond.
 // Limit: memory bandwidth at large n; at small n, the launch and two memory latencies.
 // Conditions: any n; any grid that is resident at once (a larger one relies on the order in which blocks start); in
 //   starts at a multiple of 16 bytes; the block size is a multiple of 32. The slots start and end as zeros.

@@ -5,7 +5,8 @@
 // Limit: the function values lie in global memory, and every step of the tree reads and writes them there. The host
 //   copies all block sums and adds them one after the other.
 // Conditions: n >= 2 points; the block size is a power of two. One sum per block is left to be combined.
-// Lecture: Cooper 2014, "Blocks" and "Blocked Reduce": two kernels, and a return before the barrier instead of our if.
+// Lecture: Cooper 2014, "Blocks" and "Blocked Reduce". The lecture has two kernels, and a return before the barrier
+//   instead of our if.
 static __device__ T f(T x)
 {
     T g = 2. + x * (-1. + x * (0.5 - x * 0.2));  // Horner form

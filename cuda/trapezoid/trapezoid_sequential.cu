@@ -1,12 +1,12 @@
 // trapezoid_sequential: sequential addressing in both kernels.
-// Idea: count differently. The first half of the block adds the values of the second half, then the first quarter those
-//   of the second quarter, and so on.
+// Idea: count differently. The first half of the block adds the values of the second half, then the first quarter
+//   those of the second quarter, and so on.
 // Fixes (trapezoid_shared_relaunch): most divergent branches: whole warps finish after each step, and only the last
 //   five steps still diverge.
 // Limit: one point per thread. Sine and cosine are evaluated once, and then most threads only wait; the second launch
 //   takes longer than its arithmetic.
 // Conditions: n >= 2 points; the block size is a power of two. reduce_sums is launched until one block is left.
-// Lecture: Cooper 2014, "Divergent Branch: count differently".
+// Lecture: Cooper 2014, "Divergent Branch: count differently", with a return before the barrier instead of our if.
 static __device__ T f(T x)
 {
     T g = 2. + x * (-1. + x * (0.5 - x * 0.2));  // Horner form

@@ -3,7 +3,7 @@
 // Fixes (trapezoid_blocked_global): the traffic to global memory. Only one number per block is written there.
 // Limit: the sum on the host. It waits for the GPU, copies all block sums and adds them one after the other.
 // Conditions: n >= 2 points; the block size is a power of two. One sum per block is left to be combined.
-// Lecture: Cooper 2014, "Shared Memory".
+// Lecture: Cooper 2014, "Shared Memory", with a return before the barrier instead of our if.
 static __device__ T f(T x)
 {
     T g = 2. + x * (-1. + x * (0.5 - x * 0.2));  // Horner form

@@ -5,7 +5,8 @@
 // Limit: divergent branches. The working threads are spread over all warps: in the first five steps, jumps 1 to 16,
 //   every warp works, with fewer and fewer active lanes.
 // Conditions: n >= 2 points; the block size is a power of two. reduce_sums is launched until one block is left.
-// Lecture: Cooper 2014, "Shared Memory" and "Synchronize", without the additional launch at its end.
+// Lecture: Cooper 2014, "Shared Memory" and "Synchronize", without the additional launch at its end; the lecture
+//   returns before the barrier instead of our if.
 static __device__ T f(T x)
 {
     T g = 2. + x * (-1. + x * (0.5 - x * 0.2));  // Horner form

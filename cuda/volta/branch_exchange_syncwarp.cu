@@ -12,7 +12,7 @@ extern "C" __global__ void branch_exchange_syncwarp(const T *in, T *out, unsigne
     unsigned int value = (i < n) ? in[i] : 0;
 
     if (tid % 32 < SPLIT) {
-#pragma unroll 1  // a loop, so that this stays a branch
+#pragma unroll 1  // a loop, so this stays a branch
         for (unsigned int round = 0; round < 4; ++round)
             value = 3 * value + 1;
         left[tid] = value;

@@ -11,7 +11,7 @@ extern "C" __global__ void branch_order(T *out, unsigned int n, unsigned int *ti
     bool first = threadIdx.x % 32 < SPLIT;
     unsigned int *ticket = &tickets[i / 32];  // one counter per warp
 
-    // atomicInc and atomicAdd count alike here; they differ so that the compiler cannot join the branches
+    // atomicInc and atomicAdd count alike here; they differ, so the compiler cannot join the branches
     if (i < n && first) {
         out[3 * i] = atomicInc(ticket, 0xffffffff);      // A
         out[3 * i + 1] = atomicInc(ticket, 0xffffffff);  // B

@@ -1,7 +1,7 @@
 // lock_ticket: a lock per warp that serves the lanes in the order of their tickets.
 // Idea: draw a ticket, wait until it is called, do the work, call the next one.
-// Fixes (lock_spin): starvation. A lane is passed over only by those with a smaller ticket, at most 31 times (finite
-//   bypass).
+// Fixes (lock_spin): an order that is left to chance. If lanes took the lock again and again, one of them could be
+//   passed over for ever; here only lanes with a smaller ticket go first, at most 31 (finite bypass).
 // Limit: in lockstep this never ends either: the lane whose turn it is waits for the lanes that wait for it.
 //   Starvation-free algorithms need a scheduler that lets every thread proceed eventually (Volta and after).
 // Conditions: any n; out and two counters per warp, tickets and turns, are zero before. Volta or later.

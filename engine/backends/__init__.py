@@ -1,1 +1,1 @@
-"""What runs a Plan: a GPU, the CPU, or the emulator of the kernel's PTX."""
+"""The backends that run a Plan: a GPU, the CPU, or the emulator of the kernel's PTX."""

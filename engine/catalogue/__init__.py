@@ -29,7 +29,7 @@ from engine.catalogue.entries import Kernel, Ladder, Published, Rung, Topic
 from engine.records import Array, Choice, NotRunnable
 
 __all__ = ["KERNELS", "LADDERS", "TOPICS", "Kernel", "Ladder", "Published", "Rung", "Topic", "default_choice",
-           "emulated_n", "fault_before", "inputs_of", "kernel_named", "recipe_of", "topic_of"]  # fmt: skip
+           "emulated_n", "inputs_of", "kernel_named", "recipe_of", "topic_of"]  # fmt: skip
 
 _TOPICS = (
     reduction.TOPIC,
@@ -101,9 +101,20 @@ def _place(ladder: Ladder) -> tuple[bool, int]:
     return ladder.name.startswith("all-"), _FIRST.index(ladder.name) if ladder.name in _FIRST else len(_FIRST)
 
 
+def _in_catalogue(ladder: Ladder, topic: Topic) -> Ladder:
+    """Return the ladder with its topic; its rungs get the faults that their kernels' headers state of the rungs
+    before."""
+    before = ("", *(rung.kernel for rung in ladder.rungs))
+    rungs = (
+        replace(rung, fixes=rung.fixes or KERNELS[rung.kernel].fault_of(one))
+        for one, rung in zip(before, ladder.rungs, strict=False)
+    )
+    return replace(ladder, topic=topic.name, rungs=tuple(rungs))
+
+
 TOPICS: dict[str, Topic] = {topic.name: topic for topic in _TOPICS}
 KERNELS: dict[str, Kernel] = {kernel.name: kernel for topic in _TOPICS for kernel in topic.kernels}
-_LADDERS = [replace(ladder, topic=topic.name) for topic in _TOPICS for ladder in (*topic.ladders, _all_rungs(topic))]
+_LADDERS = [_in_catalogue(ladder, topic) for topic in _TOPICS for ladder in (*topic.ladders, _all_rungs(topic))]
 LADDERS: dict[str, Ladder] = {ladder.name: ladder for ladder in sorted(_LADDERS, key=_place)}
 
 
@@ -118,14 +129,6 @@ def kernel_named(name: str) -> Kernel:
 def topic_of(kernel: Kernel | str) -> Topic:
     """Return the topic a kernel belongs to."""
     return TOPICS[(kernel if isinstance(kernel, Kernel) else kernel_named(kernel)).topic]
-
-
-def fault_before(ladder: Ladder, position: int) -> str:
-    """Return the fault of the rung before; "" if nothing states it, as for a first rung."""
-    rung, kernel = ladder.rungs[position], KERNELS[ladder.rungs[position].kernel]
-    if position and ladder.rungs[position - 1].kernel in kernel.predecessors:
-        return kernel.header["Fixes"]
-    return rung.fixes
 
 
 def emulated_n(ladder: Ladder, n: int, most: int | None = None) -> int:

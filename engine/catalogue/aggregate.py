@@ -110,7 +110,7 @@ _ARGMAX = Ladder(
     block_size=256,
     dtype="float32",
     today=(
-        "No lecture here measures this one.",
+        "No lecture here measures an argmax.",
         "Carrying a place with every number has its price: the tree of pairs takes {times argmax_tree reduce_max} as "
         "long as that of numbers.",
         "If the index is looked up only for a new maximum, it takes {time argmax_vectorized}; the maximum alone, read "
@@ -133,7 +133,7 @@ _HISTOGRAM = Ladder(
     name="heidelberg-histogram",
     title="Heidelberg: the histogram, and contention",
     lecture=HEIDELBERG,
-    summary="A sum for each of 256 values. Choose fewer values to see the contention of global atomics grow.",
+    summary="A sum for each of 256 values. With fewer values more lanes of a warp meet at one count.",
     n=2**22,
     block_size=256,
     dtype="int32",

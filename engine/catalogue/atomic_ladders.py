@@ -38,7 +38,7 @@ _ATOMICS = Ladder(
         Rung("atomic_add", "atomicAdd", "Every thread had an output of its own; if many threads add to one number, "
              "read, modify and write must be one step.", "Atomics to the rescue", promise="slower", shows="+atomics",
              fixes="nothing; but if many threads add to one number without an atomic, additions are lost."),
-        Rung("atomic_sub", "atomicSub", "The same with the other sign.", "Other atomics", shows="=atomics",
+        Rung("atomic_sub", "atomicSub", "The same operation with the other sign.", "Other atomics", shows="=atomics",
              fixes=_OTHER),
         Rung("atomic_max", "atomicMax", "Not only sums: keep the larger number.", "Other atomics",
              shows="=atomics", fixes=_OTHER),
@@ -101,7 +101,7 @@ _ORDER = Ladder(
         Rung("filter_atomic", "filter", "All threads took space; now only those threads do whose number is kept.",
              "Warp shuffle tips and tricks", shows="global_store_requests"),
         Rung("filter_aggregated", "aggregated", "In the source every kept number cost an atomic; now one lane reserves "
-             "for its warp; the compiler already did this.", "Warp shuffle tips and tricks", promise="same",
+             "space for its warp, as the compiler already arranged.", "Warp shuffle tips and tricks", promise="same",
              shows="atomic_max_contention"),
         Rung("filter_lookback", "look-back", "After the lecture: all warps met at one counter, in any order; now a "
              "block asks the blocks below it how many numbers they kept, and the order stays.", promise="faster",
@@ -170,7 +170,7 @@ _HOMEWORK = Ladder(
         "the rungs before, but its other one is a single thread that copies a first number; that makes it "
         "{times max_shuffle max_shuffle_atomic} as fast.",
         "At N = 2^24 the lecture's three take {time max_shared n=16777216}, {time max_shuffle n=16777216} and "
-        "{time max_shuffle_atomic n=16777216}, as reading takes the time; the last rung, which has more bytes in "
+        "{time max_shuffle_atomic n=16777216}: reading memory dominates. The last rung, which has more bytes in "
         "flight, takes {time max_vectorized n=16777216}.",
     ),
     rungs=(
@@ -179,8 +179,8 @@ _HOMEWORK = Ladder(
              shows="shuffles"),
         Rung("max_shuffle", "shuffle", "The tree waited at a barrier in every step; now the lanes hand over registers.",
              "Homework", promise="faster", shows="barriers"),
-        Rung("max_shuffle_atomic", "#9", "The blocks' numbers needed a launch of their own; now every block adds its "
-             "number with one atomicMax.", "Homework", promise="faster", shows="+atomics"),
+        Rung("max_shuffle_atomic", "#9", "The blocks' numbers needed a launch of their own; now every block updates "
+             "the result with one atomicMax.", "Homework", promise="faster", shows="+atomics"),
         Rung("max_vectorized", "vectors", "After the lecture: each thread had one word in flight, and every block "
              "needed an atomic; now a thread has four times 16 bytes in flight, and the blocks hand their numbers to "
              "the last block.",

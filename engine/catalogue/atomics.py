@@ -66,7 +66,7 @@ def _scan_plan(kernel: Kernel, choice: Settled, made: Plan) -> Plan:
 LOOK_BACK_BYTES = 128  # elements of a thread, in a kernel whose blocks look back
 LOADED_BYTES = 16  # with one load of a thread
 FEWEST_PIECES = 16  # of add_without_atomics, if it has so many addresses
-BLOCKS_IN_FLIGHT = 4  # of max_vectorized on each multiprocessor; more blocks only hand over more numbers (measured)
+BLOCKS_IN_FLIGHT = 4  # blocks of max_vectorized on each multiprocessor; more only hand over more numbers (measured)
 
 
 def _look_back_plan(kernel: Kernel, choice: Settled, kept: int, gpu: GpuModel) -> Plan:
@@ -186,9 +186,8 @@ def _apart_plan(kernel: Kernel, choice: Settled, gpu: GpuModel) -> Plan:
 
 SEED = 2020
 
-_NO_FLOAT = dict.fromkeys(
-    ("float32", "float64"), "CUDA has this atomic for integers only; build it on atomicCAS, or choose int32."
-)
+_NO_FLOAT = "CUDA has this atomic for integers only; build it on atomicCAS, or choose int32."
+_NO_DOUBLE = "CUDA has this atomic for integers and float32 only; build it on atomicCAS, or choose float32."
 _ONLY_INT = dict.fromkeys(
     ("float32", "float64"), "It hands out whole numbers, the same for every element type; choose int32."
 )
@@ -219,7 +218,8 @@ def _atomic(
     varies: Literal["floats", "order", ""] = "floats",
     law: str = "addresses",
 ) -> Kernel:
-    refuses = {kind: why for kind, why in _NO_FLOAT.items() if kind not in dtypes}
+    why = _NO_DOUBLE if "float32" in dtypes else _NO_FLOAT
+    refuses = {kind: why for kind in ("float32", "float64") if kind not in dtypes}
     return Kernel(name, "atomics", title, dtypes=dtypes, parameter=_ADDRESSES, refuses=refuses,
                   work=work, operation=operation, law=law,
                   varies="order" if name in _EXCHANGES else varies)  # fmt: skip
@@ -279,8 +279,8 @@ KERNELS = (
     Kernel("max_shuffle", "atomics", "Largest number, shuffles", combines=("relaunch",), coverage=None, work="maximum",
            operation="maximum"),
     Kernel("max_shuffle_atomic", "atomics", "Largest number, shuffles and one atomic per block", dtypes=_INT,
-           combines=("atomic",), coverage=None, refuses=_NO_FLOAT, work="maximum",
-           operation="maximum"),
+           combines=("atomic",), coverage=None, refuses=dict.fromkeys(("float32", "float64"), _NO_FLOAT),
+           work="maximum", operation="maximum"),
     Kernel("max_vectorized", "atomics", "Largest number, vector loads, four in flight, single pass",
            combines=("hand-over",), coverage=None, bytes_per_thread=64, work="maximum",
            operation="maximum"),

@@ -192,6 +192,10 @@ class Kernel:
         found = re.search(r"^// Fixes \(([\w, ]+)\):", self.text, re.MULTILINE)
         return tuple(found[1].split(", ")) if found else ()
 
+    def fault_of(self, before: str) -> str:
+        """Return the fault of another kernel that the header states; "" if it states none."""
+        return self.header["Fixes"] if before in self.predecessors else ""
+
 
 @dataclass(frozen=True)
 class Published:
@@ -220,7 +224,8 @@ class Rung:
     against the rung before at the ladder's own N: "faster", "slower", or the "same"; "more": a higher rate, as it does
     more. Empty: the rung is about something else. `stand_in`: another kernel of the ladder, timed in its place if the
     slide's own code is wrong today. `picture`, `counter`: the plot and the counter to open here, if they are not the
-    ladder's. `fixes`: the fault of the rung before, if the kernel's header was written for another predecessor.
+    ladder's. `fixes`: the fault of the rung before. If the kernel's header states it, the catalogue adds it; after any
+    other predecessor the ladder states it. Empty: a first rung.
     """
 
     kernel: str

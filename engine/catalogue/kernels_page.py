@@ -35,7 +35,7 @@ def _macro(kernel: Kernel) -> str:
     own = kernel.parameter
     if own is None:
         return " |"
-    return f" {own.label}: {min(own.values):,} to {max(own.values):,}, else {own.default:,} |"
+    return f" {own.label}: {min(own.values):,} to {max(own.values):,}, default {own.default:,} |"
 
 
 def page() -> str:

@@ -24,9 +24,9 @@ SPLITTING = 256  # threads of a block that splits; each takes two numbers
 # most 2^-9 of the one before.
 MISSING = {1: 2.0**-8, 3: 2.0**-16, 6: 2.0**-26, 9: 0.0}
 
-_ONLY_FLOAT32 = dict.fromkeys(("int32", "float64"), "What it splits is a float of 24 bits; choose float32.")
+_ONLY_FLOAT32 = dict.fromkeys(("int32", "float64"), "It splits floats of 24 bits; choose float32.")
 _FIXED = dict.fromkeys(
-    ("8", "32"), "What a group of warps multiplies is fixed, and so are its 256 threads, 16 x 16; choose 16."
+    ("8", "32"), "The piece that a group of warps multiplies is fixed, and so are its 256 threads, 16 x 16; choose 16."
 )
 
 SPLIT = Kernel(
@@ -170,9 +170,9 @@ _BEYOND_TILING = Ladder(
              "Products waited for shared memory after every barrier; now the words of the next k are read while this "
              "k's words are multiplied.", promise="faster", shows="=global_load_sectors"),
         Rung("matmul_sliced_k", "sliced k",
-             "At widths around 1,000 most multiprocessors had no block, and an uneven number of blocks leaves many "
-             "idle; now blocks are smaller, and four slices of each divide the sums along k. At other widths the rung "
-             "before is faster.", promise="slower", shows="+global_load_sectors"),
+             "At widths up to about 1,000 most multiprocessors had no block, and an uneven number of blocks leaves "
+             "many idle; now blocks are smaller, and four slices of each divide the sums along k. From widths of about "
+             "2,000 on the rung before is faster.", promise="slower", shows="+global_load_sectors"),
         Rung("matmul_stream_k", "stream k",
              "A partial last round of blocks left multiprocessors idle; now all of them share all products evenly, and "
              "blocks that share a piece of P add their sums to it. Here 2,048 pieces nearly fill their rounds; at "
@@ -260,7 +260,7 @@ KERNELS = (
            capability=_COPIES, varies="floats"),
     Kernel("matmul_warp_slices", "matmul", "Each warp of a block is a slice of the sums' length", dtypes=("float32",),
            block_sizes=(16,), tile=Tile(2, 2), refuses=_ONLY_FLOAT | _WARPS, capability=_COPIES),
-    Kernel("matmul_fitted_pieces", "matmul", "Pieces as wide as the multiprocessors ask for", dtypes=("float32",),
+    Kernel("matmul_fitted_pieces", "matmul", "Width of the pieces fitted to the multiprocessors", dtypes=("float32",),
            block_sizes=(16,), tile=Tile(4, 4, fits=(4, 5, 6, 7)), refuses=_ONLY_FLOAT | _SLICES, capability=_COPIES),
     SPLIT,
 )  # fmt: skip

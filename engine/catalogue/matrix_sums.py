@@ -22,8 +22,8 @@ _ONE_MATRIX = Ladder(
     name="cs121-one-matrix",
     title="CS121: coalescing in one large matrix, with too few threads",
     lecture=CS121,
-    summary="The same walks through one matrix of N x N numbers. The requests show the law, as in the lecture's own "
-    "example; the times do not, as N threads are too few to keep the memory busy.",
+    summary="Again by row and by column, but through one matrix of N x N numbers. The requests show the law, as in the "
+    "lecture's own example; the times do not, because N threads are too few to keep the memory busy.",
     n=1024,
     block_size=128,
     dtype="int32",
@@ -59,8 +59,8 @@ _HOMEWORK = Ladder(
     name="crovella-matrix-sums",
     title="Crovella's homework: row and column sums",
     lecture=CROVELLA,
-    summary=f"{HW5}: row and column sums. The same matrix and the same number of additions; only the order of the "
-    "reads and the number of threads differ.",
+    summary=f"{HW5}, which takes up the row and column sums of hw4. The same matrix and the same number of additions; "
+    "only the order of the reads and the number of threads differ.",
     n=4096,
     emulator_n=1024,
     block_size=256,
@@ -70,9 +70,9 @@ _HOMEWORK = Ladder(
         "The lecture prints no times. Coalesced reads help less than they should (a thread per column "
         "{time column_sums}, a thread per row {time row_sums}): {blocks row_sums} blocks keep neither the GPU nor its "
         "memory busy.",
-        "A block per row does: {time row_sums_block}, {times row_sums row_sums_block} as fast. With more bytes in "
-        "flight rows take {time row_sums_vectorized} and columns {time column_sums_strips}; columns that belong to one "
-        "block need no atomics: {time column_sums_narrow}.",
+        "A block per row keeps them busy: {time row_sums_block}, {times row_sums row_sums_block} as fast. With more "
+        "bytes in flight rows take {time row_sums_vectorized} and columns {time column_sums_strips}; columns "
+        "that belong to one block need no atomics: {time column_sums_narrow}.",
     ),
     rungs=(
         Rung("row_sums", "thread per row", "One thread per output, the thread strategy of a transformation.",
@@ -132,9 +132,9 @@ KERNELS = (
     _kernel("column_sums_narrow", "Column sums, one block for a few columns"),
 )  # fmt: skip
 BLOCK_PER_ROW = ("row_sums_block", "row_sums_shuffle", "row_sums_vectorized")
-STRIP_COLUMNS = 128  # of column_sums_strips: four a lane
-STRIP_ROWS = 8  # that a warp of it has under way
-STRIP_THREADS = 4 * 256  # of it on each multiprocessor; more blocks only mean more atomics (measured)
+STRIP_COLUMNS = 128  # columns of a warp of column_sums_strips: four per lane
+STRIP_ROWS = 8  # rows that a warp of it has in flight
+STRIP_THREADS = 4 * 256  # its blocks on each multiprocessor; more blocks only mean more atomics (measured)
 
 
 def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:

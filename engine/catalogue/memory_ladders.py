@@ -23,8 +23,8 @@ _LATENCY = Ladder(
         "reads.",
         "Through global memory the chain takes {time latency_global}, through shared memory {time latency_shared}: "
         "{times latency_global latency_shared} as long. With the number in a register it is {time latency_register}, "
-        "for the launch and the arithmetic alone; what global memory takes beyond that is "
-        "{beyond latency_global latency_shared latency_register} what shared memory does.",
+        "for the launch and the arithmetic alone; the additional time is "
+        "{beyond latency_global latency_shared latency_register} as long for global memory as for shared memory.",
         "In the lecture L1 cache and shared memory share 64 KB, on the H200 256 KB. The chain through 4 KB of the L1 "
         "cache takes {time latency_l1 parameter=4}; a larger table takes longer to bring there "
         "({time latency_l1 parameter=192} with 192 KB), and one of 384 KB no longer fits "
@@ -35,8 +35,8 @@ _LATENCY = Ladder(
     rungs=(
         Rung("latency_global", "global", "One thread waits for global memory 1,024 times.",
              "GPU memory organization"),
-        Rung("latency_l1", "L1 cache", "Each number came from global memory; a few numbers stay in the L1 cache, which "
-             "lies on the multiprocessor.", "GPU memory organization", promise="faster",
+        Rung("latency_l1", "L1 cache", "Each number came from global memory; now the few numbers of the chain stay in "
+             "the L1 cache, which lies on the multiprocessor.", "GPU memory organization", promise="faster",
              shows="+global_load_requests"),
         Rung("latency_shared", "shared", "The hardware decided which numbers the cache holds, and looked each of them "
              "up; shared memory is the same memory, filled by the programmer.", "GPU memory organization",
@@ -162,8 +162,8 @@ _ACCESS = Ladder(
     picture="law",
     counter="sectors_per_request",
     today=(
-        "The lecture's GPU moves segments of 128 bytes, the H200 sectors of 32: for each byte that a scattered read of "
-        "four bytes uses it moves eight, not 32.",
+        "The lecture's GPU moves segments of 128 bytes, the H200 sectors of 32: for a scattered read of four bytes the "
+        "H200 moves 32 bytes, the lecture's GPU 128.",
         "At N = 2^24 the copy with stride 8 takes {times copy_strided copy_offset n=16777216} as long as the one with "
         "an offset, whose extra sector the warp next door uses as well.",
         "At N = 2^18 the launch hides most of the difference: {time copy_offset n=262144} and "
@@ -233,8 +233,8 @@ _DIVERGENCE = Ladder(
     picture="law",
     counter="active_lanes_per_instruction",
     today=(
-        "The lecture's three branches are so short that the compiler computes all and selects: the profiler finds "
-        "{count divergent_branches divergence_three n=20011 block=128} divergent branches.",
+        "The lecture's three branches are so short that the compiler computes all values and selects one: the profiler "
+        "finds {count divergent_branches divergence_three n=20011 block=128} divergent branches.",
         "With a loop in each of 8 branches it is as the lecture says: at N = 2^24 they take "
         "{times divergence_ways divergence_warps n=16777216} as long by thread as by warp.",
     ),

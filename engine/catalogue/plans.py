@@ -75,7 +75,7 @@ def slots(dtype: str, blocks: int) -> Buffer:
 
 # Of kernels whose blocks have a few columns of a matrix each: lanes that read a piece of a row together, 16 bytes each.
 PIECE_LANES = (8, 4, 2)
-PIECE_LOADS = 4  # of a thread, in flight together
+PIECE_LOADS = 4  # loads of a thread, in flight together
 PIECE_THREADS = 480  # on each multiprocessor; with more threads wider pieces are faster (measured)
 
 

@@ -73,5 +73,6 @@ def check_width(n: int, pieces: str) -> None:
     if n % MULTIPLE:
         nearest = max(1, round(n / MULTIPLE)) * MULTIPLE
         raise NotRunnable(
-            f"N = {n:,} is no multiple of {MULTIPLE}: {pieces}, and nothing is tested at a border; choose {nearest:,}."
+            f"N = {n:,} is not a multiple of {MULTIPLE}: {pieces}, and there are no tests at the border; choose "
+            f"{nearest:,}."
         )

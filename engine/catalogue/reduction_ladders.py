@@ -40,7 +40,7 @@ _HARRIS = Ladder(
         "the time goes elsewhere.",
         "#4 still gains {times reduce_sequential reduce_first_add}, because half of the blocks are gone; after it the "
         "two unrollings bring {times reduce_first_add reduce_unroll_volatile} and "
-        "{times reduce_unroll_volatile reduce_complete_volatile}, where the lecture had "
+        "{times reduce_unroll_volatile reduce_complete_volatile}, and in the lecture "
         "{paper reduce_first_add reduce_unroll_volatile} and {paper reduce_unroll_volatile reduce_complete_volatile}.",
         "Made safe for Volta and later, with __syncwarp in place of volatile, #7 takes "
         "{times reduce_multiple_adds reduce_multiple_volatile} as long as on the slide.",
@@ -117,7 +117,7 @@ _ONE_ATOMIC = Ladder(
         "{time reduce_grid_stride_atomic} with one atomic per block.",
         "Shuffles gain {times reduce_grid_stride_atomic reduce_warp_shuffle} at this N and "
         "{times reduce_grid_stride_atomic reduce_warp_shuffle n=268435456} at N = 2^28: each thread adds many numbers "
-        "before the tree begins, so reading them takes the time.",
+        "before the tree begins, so reading them dominates.",
     ),
     rungs=(
         Rung("reduce_racy", "*c += a[i]", "One thread per element, and each adds to the one sum. It does not work.",
@@ -270,8 +270,8 @@ _ONE_LAUNCH = Ladder(
     counter="atomics",
     today=(
         "The lecture says that the GPU has no global synchronization; since CUDA 9 a cooperative launch has one, as "
-        "long as all blocks fit the GPU together. The barrier itself costs little: with 512 blocks of 256 threads it "
-        "takes {time reduce_cooperative block=256 blocks=512}, one atomic per block "
+        "long as all blocks fit the GPU together. The barrier itself costs little: with 512 blocks of 256 threads that "
+        "rung takes {time reduce_cooperative block=256 blocks=512}, the one with an atomic per block "
         "{time reduce_warp_shuffle block=256 blocks=512}; with 1,024 blocks "
         "{time reduce_cooperative block=256 blocks=1024} and {time reduce_warp_shuffle block=256 blocks=1024}, and at "
         "N = 2^28 {time reduce_cooperative block=256 blocks=1024 n=268435456} and "
@@ -295,8 +295,8 @@ _ONE_LAUNCH = Ladder(
              "All blocks waited for the slowest, and all had to be resident at once; now none waits, and the block "
              "that finishes last adds the sums.", promise="faster", shows="global_load_requests"),
         Rung("reduce_vectorized", "vectorized",
-             "One load per thread was in flight, and fence and ticket cost a microsecond; now four loads of 16 bytes "
-             "keep the memory busy, and each sum is stored together with a flag.", promise="faster",
+             "One load per thread was in flight, and fence and ticket cost about a microsecond; now four loads of 16 "
+             "bytes keep the memory busy, and each sum is stored together with a flag.", promise="faster",
              shows="global_load_requests"),
         Rung("reduce_unaligned", "any start",
              "The array had to start at a multiple of 16 bytes; now a slice may start anywhere, because the few "

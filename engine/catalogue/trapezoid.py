@@ -108,7 +108,7 @@ FLOPS_PER_POINT = 14
 EVALUATION_ROUNDINGS = 100
 
 _ONLY_DOUBLE = {
-    "int32": "an integral is no whole number; choose float64.",
+    "int32": "an integral is not a whole number; choose float64.",
     "float32": "the lecture integrates in double precision; choose float64.",
 }
 _TREE = BlockNeed(

@@ -28,7 +28,7 @@ _SCHEDULING = Ladder(
     picture="motion",
     counter="atomics",
     today=(
-        "The lecture prints no times, and these kernels are not about times: all of them mostly launch or wait.",
+        "The lecture prints no times, and these kernels are not about speed: a launch or a wait is most of each time.",
         "The lock that only independent scheduling can finish takes {time lock_spin}, the one that any GPU can finish "
         "{time lock_inside}, the one that serves in order {time lock_ticket}.",
         "__syncwarp costs next to nothing if the warp has converged anyway: the exchange takes "
@@ -81,8 +81,8 @@ def _branch(name: str, title: str, work: str, expect: str = "ok") -> Kernel:
 
 
 KERNELS = (
-    _branch("branch_order", "Who runs when in an if/else", "order"),
-    _branch("branch_order_syncwarp", "Who runs when, with __syncwarp behind it", "order"),
+    _branch("branch_order", "The order of the lanes in an if/else", "order"),
+    _branch("branch_order_syncwarp", "The order of the lanes, with __syncwarp", "order"),
     _branch("branch_exchange", "Lanes of two branches exchange numbers", "exchange", "hazard"),
     _branch("branch_exchange_syncwarp", "The exchange with __syncwarp", "exchange"),
     Kernel("lock_inside", "volta", "A lock per warp, the work inside the loop", work="lock",

@@ -1,4 +1,4 @@
-"""What works on this computer, with one fix per line. Every check gives an answer; none raises."""
+"""The checks of this computer, with one fix per line. Every check gives an answer; none raises."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ REINSTALL = "pip install -r requirements.txt -c constraints.txt"
 
 @dataclass(frozen=True)
 class DoctorCheck:
-    """One line: what was checked, whether it works, what was found, and the fix if it does not work."""
+    """One line: the name of a check, whether it works, the finding, and the fix if it does not work."""
 
     name: str
     ok: bool
@@ -34,7 +34,7 @@ class DoctorCheck:
 
 
 class _Missing(Exception):
-    """What is missing, and the fix."""
+    """A missing part, and its fix."""
 
 
 def doctor() -> list[DoctorCheck]:

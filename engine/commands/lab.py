@@ -87,7 +87,7 @@ def check(file: Path, name: str | None) -> Answer:
     rows = [
         {
             "kernel": one.name,
-            "parameters": [asdict(each) for each in one.parameters],
+            "parameters": [{"name": each.name, "kind": each.kind, "size": each.size} for each in one.parameters],
             "not_emulated": [f"line {line}: {what}" for what, line in unknown[one.name]],
         }
         for one in found

@@ -154,8 +154,8 @@ def _read(path: Path) -> str:
 
 
 def _measured(choices: Sequence[Choice]) -> list[Measurement]:
-    """Run each choice in an isolated worker, so that a crash or an endless kernel costs one sentence. The workers end
-    with this process."""
+    """Run each choice in an isolated worker, so a crash or an endless kernel costs one sentence. The workers end with
+    this process."""
     from engine.service import service
 
     return service.measured(choices, SESSION)

@@ -27,7 +27,7 @@ def text(measurement: Measurement) -> str:
 
 
 def sentence(m: Measurement) -> str:
-    """Return what was asked and how it ended: the reason, or the time and rates, or the result."""
+    """Return the choice and its outcome: the reason, or the time and rates, or the result."""
     asks = m.choice
     device = m.device.get("name") or m.device["kind"]
     asked = [f"n {asks.n:,}", f"block {asks.block_size}"]
@@ -55,7 +55,8 @@ def printable(text: str) -> str:
 
 @contextmanager
 def printable_streams() -> Iterator[None]:
-    """Make all that is printed meanwhile printable: sentences may quote a submission, a file or a compiler."""
+    """Escape the control characters of everything printed meanwhile: sentences may quote a submission, a file or a
+    compiler."""
     out, errors = (cast("TextIO", _Printable(stream)) for stream in (sys.stdout, sys.stderr))
     with redirect_stdout(out), redirect_stderr(errors):
         yield

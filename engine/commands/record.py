@@ -55,9 +55,9 @@ LARGER = 2  # sizes beyond the ladder's own at which a parameter is varied
 
 @dataclass(frozen=True)
 class Item:
-    """A choice to be timed in these cache states; left out if one run is predicted to take longer than `limit_s`.
+    """A choice to time in these cache states; left out if one run is predicted to take longer than `limit_s`.
 
-    `part`: what it belongs to, in words. `every_peer`: time it beside all libraries and not only the first.
+    `part`: its part of the recording, in words. `every_peer`: time it beside all libraries, not only the first.
     """
 
     choice: Settled
@@ -100,7 +100,7 @@ def _ladders_of(kernel: Kernel) -> list[Ladder]:
 
 
 def _rungs() -> Iterator[Item]:
-    """Every rung as its ladder opens."""
+    """Yield every rung as its ladder opens."""
     for ladder in LADDERS.values():
         for n in _sizes_of(ladder):
             for rung in ladder.rungs:
@@ -111,7 +111,7 @@ def _rungs() -> Iterator[Item]:
 
 
 def _lectures() -> Iterator[Item]:
-    """The conditions of every figure that a lecture prints, and the runs that decide its claims about speed."""
+    """Yield the conditions of every figure that a lecture prints, and the runs that decide its claims about speed."""
     for name in published.published_ladders():
         for choice, _ in published.choices(LADDERS[name], "gpu"):
             yield Item(choice, "published figures", limit_s=1.5)
@@ -122,7 +122,7 @@ def _lectures() -> Iterator[Item]:
 
 
 def _parameters() -> Iterator[Item]:
-    """Every value of every parameter, at the size of the kernel's first ladder and at a few larger ones."""
+    """Yield every value of every parameter, at the size of the kernel's first ladder and at a few larger ones."""
     for kernel in KERNELS.values():
         if kernel.parameter is None:
             continue
@@ -136,7 +136,7 @@ def _parameters() -> Iterator[Item]:
 
 
 def _elements(topic: Topic, sizes: tuple[int, ...], block_size: int) -> Iterator[Item]:
-    """Every number of elements per thread of the grid-stride kernels."""
+    """Yield every number of elements per thread of the grid-stride kernels."""
     for n in sizes:
         for kernel in topic.kernels:
             if strides(kernel) and block_size in kernel.block_sizes:
@@ -147,7 +147,7 @@ def _elements(topic: Topic, sizes: tuple[int, ...], block_size: int) -> Iterator
 
 
 def _types() -> Iterator[Item]:
-    """Every element type of every kernel, at its ladders' sizes."""
+    """Yield every element type of every kernel, at its ladders' sizes."""
     for kernel in KERNELS.values():
         for dtype in kernel.dtypes:
             for ladder in _ladders_of(kernel):
@@ -158,7 +158,7 @@ def _types() -> Iterator[Item]:
 
 
 def _large() -> Iterator[Item]:
-    """Sizes beyond the menus, where only the memory's speed counts, beside the libraries."""
+    """Yield sizes beyond the menus, at which only the memory's speed counts, beside the libraries."""
     for topic in TOPICS.values():
         for kernel in topic.kernels:
             if operation_of(kernel.name) in LARGE_OPERATIONS:
@@ -178,7 +178,7 @@ def _sweep(
     every_combine: bool = False,
     limit_s: float = 0.4,
 ) -> Iterator[Item]:
-    """Every size and block size of a topic."""
+    """Yield every size and block size of a topic."""
     for dtype in dtypes:
         for n in sizes:
             for kernel in topic.kernels:
@@ -230,7 +230,7 @@ class _Recorder:
         self._new = 0
 
     def go(self, choices: list[Item], budget_s: float, progress: Progress | None) -> dict[str, int]:
-        """Measure what is missing; returns what was left out and why."""
+        """Measure the missing rows; return the omitted choices with reasons."""
         say = progress or (lambda fraction, text: None)
         started, said = monotonic(), 0.0
         left_out: dict[str, int] = Counter(
@@ -262,7 +262,7 @@ class _Recorder:
         return sum(_key(item.choice, item.caches[0]) not in rows for item in choices)
 
     def _take(self, choice: Settled, item: Item) -> str | None:
-        """Measure what is missing of one choice. Returns why it was left out. Raises RunFailed."""
+        """Measure the missing rows of one choice. Return why it was left out. Raises RunFailed."""
         try:
             made = plan(choice)
         except NotRunnable as refused:

@@ -18,6 +18,18 @@ _ABOUT = re.compile(
 _ASKED = "kernel_ladder_element_bytes"
 
 
+_ELSEWHERE = re.compile(r"\b(?:__(?:shared|device|constant|managed)__|extern|return|typedef|using|new|delete|else)\b")
+
+
+@lru_cache(maxsize=256)
+def local_arrays(source: Source) -> frozenset[str]:
+    """Return the arrays of the file that are in no memory space of their own. PTX has one block of bytes for those of
+    a function."""
+    found = re.finditer(rf"(?:^|[;{{}}])\s*({_TYPE}\s+\w+\s*\[[^;{{}}]*)", source.text, re.MULTILINE)
+    declared = (one[1] for one in found if not _ELSEWHERE.search(one[1]))
+    return frozenset(name for one in declared for name in re.findall(r"(\w+)\s*\[", one))
+
+
 @lru_cache(maxsize=256)
 def element_bytes(source: Source, name: str) -> int | None:
     """Return the bytes of an element of the array `name`; None if the file declares none of that name, or several

@@ -27,8 +27,8 @@ def decode(name: str, raw: bytes) -> tuple[str, str | None]:
         called = "Windows-1252"
         text = "" if mark else body.decode("cp1252", errors="ignore")
         if text.encode("cp1252") != body:  # a mark without text, or bytes that Windows-1252 lacks
-            raise NotRunnable(f"{name} is no text in UTF-8, UTF-16 or Windows-1252.") from None
-    said = f"{name} was read as {called}; UTF-8 is what everybody reads." if called else None
+            raise NotRunnable(f"{name} is not text in UTF-8, UTF-16 or Windows-1252.") from None
+    said = f"{name} was read as {called}; save it as UTF-8, which every program reads." if called else None
     return text.replace("\r\n", "\n").replace("\r", "\n"), said
 
 

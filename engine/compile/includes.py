@@ -1,7 +1,7 @@
 """The files that a source may reach: the headers of the include folders, and no other.
 
-Two independent checks hold also on a computer that cannot confine a process. Before the compilation the text itself is
-checked; afterwards the compiler's own list of the files that it opened is. A refusal never tells whether a file exists.
+Two independent checks hold also on a computer that cannot confine a process. The text itself is checked before the
+compilation, and the compiler's own list of opened files after it. A refusal never tells whether a file exists.
 """
 
 from __future__ import annotations

@@ -29,17 +29,17 @@ class StoppedCompilation(Exception):
 
     @property
     def too_long(self) -> bool:
-        """Whether it used up its CPU time."""
+        """Return whether it used up its CPU time."""
         return self.status in (-signal.SIGXCPU, -signal.SIGKILL)
 
     @property
     def reason(self) -> str:
         """The reason, as the rest of a sentence after "line 3: "."""
         if self.too_long or self.status == -signal.SIGALRM:
-            return f"it takes more than the {CPU_S} s that a compilation may take"
+            return f"it takes longer than the {CPU_S} s allowed for a compilation"
         if self.status is None:
-            return f"it takes more than the {MEMORY_BYTES >> 30} GB of memory that a compilation may take"
-        return "the compiler crashed, as it does where something is nested too deep or takes too much memory"
+            return f"it takes more than the {MEMORY_BYTES >> 30} GB of memory allowed for a compilation"
+        return "the compiler crashed, as it does on code that is nested too deep or takes too much memory"
 
 
 class TookTooLong(CompileError):
@@ -51,7 +51,7 @@ def check_text(name: str, text: str) -> None:
     try:
         size = len(text.encode())
     except UnicodeEncodeError:
-        raise NotRunnable(f"{name} is no text in UTF-8.") from None
+        raise NotRunnable(f"{name} is not text in UTF-8.") from None
     if size > SOURCE_BYTES:
         raise NotRunnable(f"{name} has {size >> 10:,} kB; a source may have {SOURCE_BYTES >> 10}.")
     if "\0" in text:

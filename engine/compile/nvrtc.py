@@ -147,8 +147,8 @@ def _compiled(source: Source, architecture: str) -> Compiled:
         ptx = nvrtc.getPTX(program)
         if source.foreign and len(ptx) > PTX_BYTES:
             sentence = (
-                f"{source.name} does not compile: it becomes {len(ptx) >> 10:,} kB of PTX, and {PTX_BYTES >> 10:,} are "
-                "possible; unroll less."
+                f"{source.name} does not compile: it becomes {len(ptx) >> 10:,} kB of PTX, but at most "
+                f"{PTX_BYTES >> 10:,} are allowed; unroll less."
             )
             raise CompileError(sentence, sentence)
         if source.foreign:

@@ -109,7 +109,7 @@ def _line(curve: Curve, number: int) -> dict[str, Any]:
 
 
 def _aside(place: int, of: int, sizes: Sequence[int]) -> float:
-    """Return the factor by which a rung's points are shifted, so that equal points stand side by side."""
+    """Return the factor by which a rung's points are shifted, so equal points stand side by side."""
     steps = [after / before for before, after in pairwise(sizes) if before > 0]
     apart = median(steps) if steps else 1.0
     return float(apart ** (SPREAD * (place / (of - 1) - 0.5))) if of > 1 else 1.0

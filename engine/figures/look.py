@@ -1,4 +1,4 @@
-"""What all figures share: the colours of data, the size of type, the common layout.
+"""Shared parts of all figures: the colours of data, the size of type, the common layout.
 
 A figure is a plain dict in Plotly's form, because building a dict costs microseconds. The page gives a figure its
 theme, so text and grid follow light and dark. The colours of data are set here: colour-blind readers can tell them

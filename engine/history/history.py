@@ -45,7 +45,7 @@ class Live:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._found: OrderedDict[Key, Measurement | None] = OrderedDict()  # None: looked up, and there is none
-        # Held while this process writes or reads new rows, so that it need not read its own rows.
+        # Held while this process writes or reads new rows, so it need not read its own rows.
         self._in_step = threading.Lock()
         self._own: set[int] = set()  # ids of rows that this process wrote after `_last`
         self._last: int | None = None  # the id up to which the file was read
@@ -130,7 +130,7 @@ _live = Live()
 
 @dataclass(frozen=True)
 class Known:
-    """What is known about a choice: the last live run here, and the recorded run on a GPU."""
+    """The known runs of a choice: the last live run here, and the recorded run on a GPU."""
 
     live: Measurement | None = None
     recorded: Measurement | None = None

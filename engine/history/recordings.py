@@ -3,7 +3,8 @@
 A file belongs to one GPU. It holds, column by column, one row for each kernel x combination of blocks x parameter x n x
 block size x element type x cache state x grid asked for: its status, median, interval and number of samples, and its
 peers'. A file grows in sessions, and each row says in which it was measured: with which driver, on which day, at which
-commit, and from which text of the kernel and of the modules that time. What was left out, and why, stands in the file.
+commit, and from which text of the kernel and of the modules that time. The file also lists the omitted choices with
+reasons.
 """
 
 from __future__ import annotations
@@ -43,8 +44,8 @@ Rows = dict[Key, Row]
 
 @dataclass(frozen=True)
 class Session:
-    """What the rows of one session have in common. `kernels`, `methods`: digests of the code that ran and that timed;
-    a method that is not named is not known."""
+    """The common facts of one session's rows. `kernels`, `methods`: digests of the code that ran and that timed; a
+    method that is not named is unknown."""
 
     environment: Mapping[str, Any]
     kernels: Mapping[str, str | None]
@@ -124,9 +125,7 @@ def write_compressed(path: Path, content: Mapping[str, Any]) -> None:
     """Write the recording, compressed; its folder is made if needed."""
     path.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps(content, separators=(",", ":"))
-    path.write_bytes(
-        gzip.compress(text.encode(), mtime=0)
-    )  # without a time stamp, so that equal rows give an equal file
+    path.write_bytes(gzip.compress(text.encode(), mtime=0))  # without a time stamp, so equal rows give an equal file
 
 
 def read_compressed(path: Path) -> dict[str, Any]:

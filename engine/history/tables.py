@@ -77,7 +77,7 @@ COLUMNS: dict[str, Column] = {
             "Step speedup",
             "",
             MEASURED,
-            "Against the rung before, where it does the same work on the same kind of processor.",
+            "Against the rung before, if it does the same work on the same kind of processor.",
         ),
         Column(
             "cumulative",
@@ -92,7 +92,7 @@ COLUMNS: dict[str, Column] = {
             "Of library",
             "",
             MEASURED,
-            "The time of the fastest library beside it over its own, taken in turn: above 1 it is faster.",
+            "The fastest library's time over the kernel's, sampled in turn: above 1 the kernel is faster.",
         ),
         Column("library", "Library", "", MEASURED, "The fastest library that was timed beside it."),
         Column(
@@ -101,7 +101,7 @@ COLUMNS: dict[str, Column] = {
             "",
             "",
             "Whether every run gives the same bits. Sums of floats that are added "
-            "in the order of who comes first are rounded differently each time; all of them are right.",
+            "in the order of the threads' arrival are rounded differently each time; all of them are right.",
         ),
         Column("origin", "Origin", "", MEASURED),
         Column("lecture_time_us", "Time", "µs", LECTURE),
@@ -110,7 +110,7 @@ COLUMNS: dict[str, Column] = {
         Column("lecture_cumulative", "Cumulative speedup", "", LECTURE),
         Column("lecture_origin", "Published for", "", LECTURE),
         Column("note", "Note"),
-        Column("caveats", "Counted otherwise by a GPU", "", COUNTED),
+        Column("caveats", "Where a GPU's counts differ", "", COUNTED),
         *(_counted(COUNTERS[name]) for name in IN_PLOTS),
     )
 }
@@ -254,8 +254,7 @@ def published_line(figure: Published) -> str:
 
 
 def measurement_table(measurements: Sequence[Measurement]) -> pd.DataFrame:
-    """Return one row per measurement, for a file or a sweep: what was asked, how it ended, every number with its
-    origin."""
+    """Return one row per measurement, for a file or a sweep: the choice, its outcome, every number with its origin."""
     rows = [
         {
             **_asked(m.choice, m),

@@ -21,7 +21,7 @@ from engine.lab.signatures import Parameter
 from engine.lab.structures import Field
 from engine.lab.top_level import parts
 from engine.records import Array, NotRunnable, Texture
-from engine.records.words import whole_number
+from engine.records.words import one_text, whole_number
 
 
 @runtime_checkable
@@ -65,7 +65,7 @@ def convert_arguments(
     """
     if len(arguments) != len(wanted):
         listed = ", ".join(one.name for one in wanted)
-        raise NotRunnable(f"{kernel} takes {_counted(len(wanted))} ({listed}) and is given {len(arguments)}.")
+        raise NotRunnable(f"{kernel} takes {_counted(len(wanted))} ({listed}) but gets {len(arguments)}.")
     structures = {
         number: _by_field(kernel, parameter, fields(number), given)
         for number, (parameter, argument) in enumerate(zip(wanted, arguments, strict=True))
@@ -85,7 +85,7 @@ def convert_arguments(
         if isinstance(argument, Texture):
             if parameter.size != 8 or parameter.kind not in "ub":
                 raise NotRunnable(
-                    f"`{parameter.name}` of {kernel} is {_what(parameter)}, and a texture is passed for it."
+                    f"`{parameter.name}` of {kernel} is {_what(parameter)}, but a texture is passed for it."
                 )
             textures[name] = argument
             return name
@@ -109,10 +109,11 @@ def convert_arguments(
                 piece: bytes | str = np.asarray(value).tobytes()
                 if len(piece) != own_field.size:
                     raise NotRunnable(
-                        f"`{own}` of {kernel} has {own_field.size} bytes, and {len(piece)} are passed for it."
+                        f"`{own}` of {kernel} has {own_field.size} bytes, but {len(piece)} are passed for it."
                     )
             else:
-                piece = value_of(Parameter(own, own_field.kind.replace("p", "u"), own_field.size), value, own)
+                kind = own_field.kind.replace("p", "u")
+                piece = value_of(Parameter(own, kind, own_field.size, own_field.element), value, own)
             pieces += [bytes(own_field.offset - at), piece]
             at = own_field.offset + own_field.size
         values.append((*pieces, bytes(parameter.size - at)))
@@ -132,11 +133,11 @@ def _by_field(
     """Return the values of a struct's fields, in the order of the struct."""
     where = f"`{parameter.name}` of {kernel}"
     if not fields:
-        raise NotRunnable(f"{where} is {_what(parameter)} and no struct of this file, and fields are passed for it.")
+        raise NotRunnable(f"{where} is {_what(parameter)} and not a struct of this file, but fields are passed for it.")
     listed = ", ".join(one.name for one in fields)
     if len(given) != len(fields) or (isinstance(given, Mapping) and {*given} != {one.name for one in fields}):
         passed = ", ".join(map(str, given)) if isinstance(given, Mapping) else f"{len(given)} values"
-        raise NotRunnable(f"{where} has the fields {listed}, and {passed} are passed for it.")
+        raise NotRunnable(f"{where} has the fields {listed}, but {passed} are passed for it.")
     values = [given[one.name] for one in fields] if isinstance(given, Mapping) else list(given)
     return sorted(zip(fields, values, strict=True), key=lambda pair: pair[0].offset)
 
@@ -178,9 +179,26 @@ def _unique(names: Sequence[str]) -> Iterator[str]:
 
 def _check_array(kernel: str, parameter: Parameter, argument: Array) -> None:
     if parameter.size != 8 or parameter.kind not in "ub":
-        raise NotRunnable(f"`{parameter.name}` of {kernel} is {_what(parameter)}, and an array is passed for it.")
+        raise NotRunnable(f"`{parameter.name}` of {kernel} is {_what(parameter)}, but an array is passed for it.")
     if argument.dtype.hasobject:
         raise NotRunnable(f"`{parameter.name}` of {kernel} is given an array of Python objects, which no GPU knows.")
+    if parameter.element and not _alike(argument.dtype, np.dtype(parameter.element)):
+        raise NotRunnable(
+            f"`{parameter.name}` of {kernel} points to {parameter.element}, and an array of {argument.dtype} is passed "
+            f"for it: pass an array of {parameter.element}."
+        )
+
+
+def _alike(given: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
+    """Return whether an array fits a pointer: numbers of its size and kind, pairs of them, or the fields of a
+    struct."""
+    if given.kind not in "biufc":
+        return True
+    if given.kind == "c":
+        return wanted.kind == "f" and given.itemsize == 2 * wanted.itemsize
+    if given.itemsize != wanted.itemsize:
+        return False
+    return (given.kind == "f") == (wanted.kind == "f") or (given.itemsize == 2 and "i" not in given.kind + wanted.kind)
 
 
 def _by_value(kernel: str, parameter: Parameter, argument: Any) -> bytes:
@@ -193,20 +211,20 @@ def _by_value(kernel: str, parameter: Parameter, argument: Any) -> bytes:
         floating = argument.dtype.kind in "f"
         fits = argument.nbytes == parameter.size and (parameter.kind == "b" or floating == (parameter.kind == "f"))
         if not fits:
-            raise NotRunnable(f"{where}, and a {argument.dtype} is passed for it.")
+            raise NotRunnable(f"{where}, but {one_text(str(argument.dtype))} is passed for it.")
         return argument.tobytes()
     if isinstance(argument, complex) and parameter.size in (8, 16) and parameter.kind == "b":
         return struct.pack("<2f" if parameter.size == 8 else "<2d", argument.real, argument.imag)
     if not isinstance(argument, bool | int | float):
-        kind = "None" if argument is None else f"a {type(argument).__name__}"
-        raise NotRunnable(f"{where}, and {kind} is passed for it.")
+        kind = "None" if argument is None else one_text(type(argument).__name__)
+        raise NotRunnable(f"{where}, but {kind} is passed for it.")
     if parameter.kind == "f" or (parameter.kind == "b" and parameter.size == 2):
         try:
             return struct.pack(_FLOATS[parameter.size], argument)
         except OverflowError:
             raise NotRunnable(f"{where}, which cannot hold {argument}.") from None
     if isinstance(argument, float) or parameter.kind == "b":
-        raise NotRunnable(f"{where}, and {argument!r} is passed for it.")
+        raise NotRunnable(f"{where}, but {argument!r} is passed for it.")
     if not -(1 << 8 * parameter.size - 1) <= argument < 1 << 8 * parameter.size:
         raise NotRunnable(f"{where}, which cannot hold {argument:,}.")
     return (int(argument) & (1 << 8 * parameter.size) - 1).to_bytes(parameter.size, "little")
@@ -267,9 +285,9 @@ def _array(words: str, kind: str, sizes: str) -> tuple[np.dtype[np.generic], tup
         dtype = np.dtype(kind)
         shape = tuple(whole_number(size) for size in sizes.split(","))
     except (TypeError, ValueError):
-        raise NotRunnable(f"{words!r} is no array: {FORMS}.") from None
+        raise NotRunnable(f"{words!r} is not an array: {FORMS}.") from None
     if dtype.hasobject or min(shape) < 0 or prod(shape) * dtype.itemsize > _MOST_BYTES:
-        raise NotRunnable(f"{words!r} is no array of at most {_MOST_BYTES >> 30} GB of numbers.")
+        raise NotRunnable(f"{words!r} is not an array of at most {_MOST_BYTES >> 30} GB of numbers.")
     return dtype, shape
 
 
@@ -279,5 +297,5 @@ def _saved(path: Path) -> Array:
     except FileNotFoundError:
         raise NotRunnable(f"There is no file {path}.") from None
     except (OSError, ValueError) as error:
-        raise NotRunnable(f"{path} is no array that NumPy can read: {error}.") from None
+        raise NotRunnable(f"{path} is not an array that NumPy can read: {error}.") from None
     return loaded

@@ -50,7 +50,7 @@ from engine.records import (
     Source,
 )
 
-NOT_TRIED = "A shared GPU runs what ended well on the emulator, and this did not"
+NOT_TRIED = "A shared GPU runs only texts that ended well on the emulator, and this one did not"
 
 
 def try_on_emulator(kernel: OwnKernel, grid: Sizes, block: Sizes, args: Sequence[Argument], **more: Any) -> KernelRun:
@@ -190,7 +190,7 @@ def _is_right(found: Checked) -> bool:
 
 
 def _is_missed(other: Checked) -> bool:
-    """Whether a further run shows that a draft is wrong; a refused size shows nothing."""
+    """Return whether a further run shows that a draft is wrong; a refused size shows nothing."""
     return other.measurement.status not in ("ok", "refused")
 
 
@@ -229,7 +229,7 @@ def _checked_rung(choice: Settled, progress: Progress | None = None) -> Checked:
 def _checked_own(setup: Setup, n: int, text: str, file_name: str, schedule: str | None) -> Checked:
     asked = Choice(setup.kernel, n, 1, device="emulator", schedule=schedule, source=text, source_name=file_name)
     try:
-        # Each order has other numbers.
+        # The numbers differ from order to order.
         trial = SEARCHED.index(schedule) + 1 if schedule in SEARCHED else 0
         made = launching(setup, n, trial)
         asked = _sized(asked, made)

@@ -100,7 +100,7 @@ def compiled_in_full(
         tuple(each for each in kernels_in(text) if each not in looked_at) if many else (),
         part.refused,
         (
-            *(CompilerWarning(f'"{header}" is not here and is passed over.', line) for line, header in beside.items()),
+            *(CompilerWarning(f'"{header}" is missing and was skipped.', line) for line, header in beside.items()),
             *part.left_out,
             *warnings_of(source, made.warnings),
         ),

@@ -31,7 +31,7 @@ def evaluate(words: str, known: Mapping[str, int]) -> int:
         raise NotRunnable(f"{words.strip()} is too large: choose a smaller N.") from None
     except (SyntaxError, ValueError, ZeroDivisionError, RecursionError, MemoryError):
         named = " and ".join(known)
-        raise NotRunnable(f"{words.strip()!r} is no whole number: write one, or compute it from {named}.") from None
+        raise NotRunnable(f"{words.strip()!r} is not a whole number: write one, or compute it from {named}.") from None
     return number
 
 

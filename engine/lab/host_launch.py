@@ -13,12 +13,13 @@ from math import prod
 
 from engine.catalogue.entries import MAX_BLOCK
 from engine.lab.expressions import evaluate
-from engine.lab.top_level import closing_bracket, declarations, expanded, parts, uncommented
+from engine.lab.signatures import function_name
+from engine.lab.structures import element_of
+from engine.lab.top_level import closing_bracket, declarations, expanded, parts, template_parameters, uncommented
 from engine.records import NotRunnable
 
 _DEEPEST, _MOST_NAMES = 6, 200
-_BYTES = {"char": 1, "bool": 1, "half": 2, "short": 2, "int": 4, "float": 4, "unsigned": 4, "double": 8, "long": 8}
-_SIZEOF = re.compile(r"sizeof\s*\(\s*(\w+)[\w ]*\)")
+_SIZEOF = re.compile(r"sizeof\s*\(\s*(\w[\w ]*)\)")
 _CAST = re.compile(
     r"\(\s*(?:unsigned\s+)?(?:int|long|float|double|size_t|unsigned)\s*\)\s*(?=[\w(])|\b(?:int|float|double)\s*(?=\()"
 )
@@ -27,6 +28,11 @@ _CEILING = re.compile(r"\bceilf?\s*\((.*)\)", re.DOTALL)
 _CHOSEN = re.compile(r"(?:std::)?i?(min|max)\s*\((.*)\)", re.DOTALL | re.IGNORECASE)
 _DIM3 = re.compile(r"(?:dim3\s*)?[({](.*)[)}]", re.DOTALL)
 _WORD = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
+_WITHOUT_ARGUMENTS = re.compile(r"\barg[cv]\b[^?;]*\?[^:;]*:([^;]*)")  # of a program that is called without any
+_ELEMENT = re.compile(r"(\w+)\s*\[[^\[\]]*\]")
+_BY_FUNCTION = re.compile(r"\bcudaLaunch(?:Cooperative)?Kernel\s*\(")
+_MOST_CALLS = 3  # from main to the function that launches
+_MOST_EXCESS = 4  # of a launch without a constant that can be halved
 _MOST_ELEMENTS = 1 << 24  # of all arrays
 _MOST_THREADS, _MOST_STEPS = 1 << 20, 1 << 26
 _FEWEST = 64  # a constant is not halved below this
@@ -34,7 +40,8 @@ _FEWEST = 64  # a constant is not halved below this
 
 @dataclass(frozen=True)
 class HostLaunch:
-    """A launch in numbers. `grid`: None if it cannot be read; `block`: one to three sizes; `shared`: bytes.
+    """A launch in numbers. `grid`: None if it cannot be read; `block`: one to three sizes; `shared`: bytes, or None if
+    they cannot be read.
 
     `arguments`: for each the number, the fill and the elements of its array, or None. `changed`: constants with their
     own and the chosen value.
@@ -43,7 +50,7 @@ class HostLaunch:
     line: int
     grid: tuple[int, ...] | None
     block: tuple[int, ...]
-    shared: int
+    shared: int | None
     arguments: tuple[HostArgument | None, ...]
     changed: Mapping[str, tuple[int, int]]
 
@@ -67,7 +74,7 @@ def launch_in_text(text: str, name: str) -> HostLaunch | None:
             (each for each in values if values[each] // 2 >= _FEWEST), key=lambda each: values[each], default=""
         )
         if not large:
-            return None if code.steps(made) > 64 else made
+            return None if code.steps(made) > _MOST_EXCESS else made
         values[large] = changed[large] = values[large] // 2
         made = code.launch(changed)
     if made is None:
@@ -82,10 +89,15 @@ class HostCode:
     """A text without comments. `constants`: the names that host code alone uses, and that are numbers."""
 
     def __init__(self, text: str, kernel: str) -> None:
-        self.text = expanded(uncommented(text), "<<<", text)
+        self.text = _in_brackets(expanded(expanded(uncommented(text), "<<<", text), "##", text))
         self.kernel = kernel
+        self._passed: dict[str, str] = {}  # parameters of the function that launches, as its caller passes them
         device = [one for one in declarations(text) if {"__global__", "__device__"} & set(one.words) and one.body]
         self._device = uncommented("".join(text[one.start : one.end] for one in device))
+        self._of_device: set[str] = set()  # names that device code uses and does not get as parameters
+        for one in device:
+            head, _, body = uncommented(text[one.start : one.end]).partition("{")
+            self._of_device |= {*_WORD.findall(body)} - {*_WORD.findall(head)}
         own = [text[one.start : one.end] for one in device if kernel in one.words]
         self._body = uncommented("".join(own)).partition("{")[2]
         self.constants: dict[str, int] = {}
@@ -99,16 +111,18 @@ class HostCode:
         found = re.search(
             rf"(?<![\w.]){self.kernel}\s*{template}<<<([^;]{{1,400}}?)>>>\s*(?:\(([^;]{{0,1000}})\)\s*;)?", self.text
         )
+        if found and not self._passed:
+            self._passed = self._passed_to(found.start())
         sizes = parts(found[1]) if found else []
         block = self.sizes(sizes[1].strip()) if len(sizes) > 1 else None
         if not found or block is None or not 1 <= prod(block) <= MAX_BLOCK or min(block) < 1 or len(block) > 3:
             return None
         grid = self.sizes(sizes[0].strip())
-        shared = self.sizes(sizes[2].strip()) if len(sizes) > 2 else None
+        shared = self.sizes(sizes[2].strip()) if len(sizes) > 2 else (0,)
         arguments = tuple(self._argument(one.strip()) for one in parts(found[2] or ""))
         line = self.text.count("\n", 0, found.start()) + 1
         grid = _short(grid) if grid and min(grid) > 0 and len(grid) <= 3 else None
-        return HostLaunch(line, grid, _short(block), shared[0] if shared else 0, arguments, {})
+        return HostLaunch(line, grid, _short(block), shared[0] if shared else None, arguments, {})
 
     def steps(self, made: HostLaunch) -> float:
         """Return how much the launch exceeds what the emulator runs in seconds; at most 1 is fine."""
@@ -121,11 +135,47 @@ class HostCode:
         alone = max([1, *counts]) / threads if loops else 0  # elements of a thread
         return max(sum(counts) / _MOST_ELEMENTS, threads / _MOST_THREADS, threads * each / _MOST_STEPS, alone / 4096)
 
+    def _passed_to(self, place: int) -> dict[str, str]:
+        """Return the parameters of the host function around an index, and of its callers, as they are passed."""
+        passed: dict[str, str] = {}
+        functions = [one for one in declarations(self.text) if one.called and one.body]
+        for _ in range(_MOST_CALLS):
+            around = next((one for one in functions if one.start <= place < one.end), None)
+            name = function_name(self.text, around) if around else ""
+            head = re.compile(rf"(?<![\w.>]){name}\s*(?:<((?!<)[^;{{}}()]{{0,200}})>)?\s*\(") if name else None
+            own = head.search(self.text, around.start, around.end) if head and around else None
+            calls = head.finditer(self.text) if head else iter(())
+            call = next((one for one in calls if any(each.start < one.start() < each.end and each is not around
+                         and function_name(self.text, each) != name for each in functions)), None)  # fmt: skip
+            if own is None or call is None:
+                break
+            given, taken = (
+                parts(self.text[one.end() : closing_bracket(self.text, one.end()) - 1]) for one in (call, own)
+            )
+            if around and call[1]:
+                taken, given = template_parameters(self.text, around) + taken, parts(call[1]) + given
+            outside: dict[str, str] = {}
+            for parameter, argument in zip(taken, given, strict=False):
+                named = re.findall(r"\w+", re.sub(r"\[[^\]]*\]|=.*", "", parameter))[-1:]
+                outside |= {one: argument.strip() for one in named if one != argument.strip()}
+            passed = {
+                one: _WORD.sub(lambda word: outside.get(word[0], word[0]), was)  # noqa: B023
+                for one, was in passed.items()
+            }
+            passed = outside | passed
+            place = call.start()
+        # a name that means one thing in a function and another in its caller is not read
+        return {one: "" if ({*_WORD.findall(was)} - {one}) & {*passed} else was for one, was in passed.items()}
+
     def sizes(self, words: str, depth: int = 0) -> tuple[int, ...] | None:
         """Return the sizes of an expression: one number, or those of a dim3."""
         if depth > _DEEPEST:
             return None
-        words = _SIZEOF.sub(lambda found: str(_BYTES.get(found[1], found[0])), words).strip()
+        words = _SIZEOF.sub(self._size_of, words).strip()
+        if usual := _WITHOUT_ARGUMENTS.search(words):
+            words = usual[1].strip()
+        if (first := _ELEMENT.fullmatch(words)) and (listed := self._meant(first[1])) and listed.startswith("{"):
+            words = next(iter(parts(listed.strip("{} "))), words)
         inner = _DIM3.fullmatch(words)
         if inner and (words.startswith(("dim3", "{")) or len(parts(inner[1])) > 1):
             each = [self.sizes(part, depth + 1) for part in parts(inner[1])]
@@ -165,7 +215,7 @@ class HostCode:
             return (self._given[word],)
         meant = self._meant(word)
         found = self.sizes(meant, depth + 1) if meant else None
-        if found and len(found) == 1 and not re.search(rf"\b{word}\b", self._device) and not _WORD.search(meant or ""):
+        if found and len(found) == 1 and word not in self._of_device and not _WORD.search(meant or ""):
             self.constants[word] = found[0]
         return found
 
@@ -174,11 +224,14 @@ class HostCode:
         self._looked_up += 1
         if self._looked_up > _MOST_NAMES:
             return None
+        if word in self._passed:
+            return self._passed[word]
         for pattern in (
             rf"^[ \t]*#[ \t]*define[ \t]+{word}[ \t]+([^\n]{{1,200}})$",
             rf"\bdim3\s+(?:\w+\s*\([^;()]{{0,200}}\)\s*,\s*){{0,4}}{word}\s*([({{][^;]{{1,200}}?[)}}])\s*[;,]",
             rf"(?<![\w.]){word}\s*=\s*(dim3\s*\([^;]{{1,200}}?\))\s*;",
             rf"(?<![\w.]){word}\s*=(?!=)\s*([^;]{{1,150}});",
+            rf"\b{word}\s*\[\s*\w*\s*\]\s*=\s*(\{{[^;{{}}]{{1,200}}\}})\s*;",
             rf"\bint\s+{word}\s*[({{]\s*([^;,(){{}}]{{1,100}})[)}}]\s*;",
         ):
             found = re.search(pattern, self.text, re.MULTILINE)
@@ -191,7 +244,9 @@ class HostCode:
         """Return what is passed: a number, or an array as it is allocated and filled."""
         if re.fullmatch(r"-?\d*\.\d*(?:e-?\d+)?f?", passed):
             return HostArgument(passed.rstrip("f"))
-        name = re.sub(r"^(?:\(\s*[\w ]+\*\s*\)|thrust::raw_pointer_cast\()\s*&?|^&|\.data\(\).*$|\)$|\[0\]", "", passed)
+        name = _plain(passed)
+        for _ in range(_MOST_CALLS):
+            name = _plain(self._passed.get(name, name))
         if _WORD.fullmatch(name):
             count = self._allocated(name)
             if count is not None:
@@ -205,7 +260,7 @@ class HostCode:
     def _allocated(self, name: str) -> int | None:
         """Return the elements of a pointer's allocation."""
         kind = self._element(name)
-        pointer = rf"(?:\(\s*void\s*\*\s*\*\s*\)\s*)?&\s*{name}"
+        pointer = rf"(?:\(\s*void\s*\*\s*\*\s*\)\s*|reinterpret_cast\s*<\s*void\s*\*\s*\*\s*>\s*\(\s*)?&\s*{name}\s*\)?"
         for pattern, size in (
             (rf"\bcudaMalloc(?:Managed|Host)?\s*\(\s*{pointer}\s*,", kind),
             (rf"(?<![\w.]){name}\s*=\s*(?:\([^()]{{1,40}}\)\s*)?malloc\s*\(", kind),
@@ -224,8 +279,15 @@ class HostCode:
         return None
 
     def _element(self, name: str) -> int | None:
-        found = re.search(rf"\b(\w+)\s*\*\s*(?:\w+\s*(?:=[^,;]{{0,40}})?,\s*\*\s*){{0,8}}{name}\b", self.text)
-        return _BYTES.get(found[1]) if found else None
+        found = re.search(
+            rf"\b((?:unsigned\s+|long\s+)?\w+)\s*\*\s*(?:\w+\s*(?:=[^,;]{{0,40}})?,\s*\*\s*){{0,8}}{name}\b", self.text
+        )
+        element = element_of(self.text, found[1]) if found else None
+        return element.size if element else None
+
+    def _size_of(self, found: re.Match[str]) -> str:
+        element = element_of(self.text, found[1])
+        return str(element.size) if element else found[0]
 
     def _fill(self, name: str) -> str:
         """Return how the host fills an array before the launch; "": not at all, "random": with data that are not
@@ -242,6 +304,32 @@ class HostCode:
         if re.fullmatch(r"-?\d+(?:\.\d*)?f?", value):
             return value.rstrip("f")
         return "range" if value == index else "random"
+
+
+def _plain(passed: str) -> str:
+    """Return the name of an array without casts, `&` and an index."""
+    return re.sub(
+        r"^(?:\(\s*[\w ]+\*\s*\)|thrust::raw_pointer_cast\()\s*&?|^&|\.data\(\).*$|\)$|\[\w+\]$", "", passed
+    ).strip()
+
+
+def _in_brackets(text: str) -> str:
+    """Return the text with each `cudaLaunchKernel(f, grid, block, arguments, shared)` as f<<<grid, block, shared>>>."""
+    for found in list(_BY_FUNCTION.finditer(text))[::-1]:
+        end = closing_bracket(text, found.end())
+        given = [one.strip() for one in parts(text[found.end() : end - 1])]
+        listed = (
+            re.search(rf"\b{given[3]}\s*\[\s*\w*\s*\]\s*=\s*\{{([^{{}};]{{0,400}})\}}", text)
+            if len(given) > 3
+            else None
+        )
+        if listed is None:
+            continue
+        passed = ", ".join(re.sub(r"^\(\s*void\s*\*\s*\)\s*|&\s*", "", one.strip()) for one in parts(listed[1]))
+        sizes = ", ".join([*given[1:3], *given[4:5]])
+        kernel = re.sub(r"^(?:\([^()]*\))?\s*&?", "", given[0])
+        text = f"{text[: found.start()]}{kernel}<<<{sizes}>>>({passed}){text[end:]}"
+    return text
 
 
 def _short(sizes: Sequence[int]) -> tuple[int, ...]:

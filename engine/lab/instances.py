@@ -11,7 +11,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from engine.lab.signatures import Declared, bare, kernels_in
-from engine.lab.top_level import Declaration, closing, declarations, expanded, parts, template_parameters, uncommented
+from engine.lab.top_level import (
+    Declaration,
+    closing,
+    closing_bracket,
+    declarations,
+    expanded,
+    parts,
+    template_parameters,
+    uncommented,
+)
 from engine.records import NotRunnable
 
 USUAL_TYPE, USUAL_SIZE = "float", "128"  # if the file names none
@@ -65,7 +74,7 @@ def named_kernel(text: str, file_name: str, name: str | None) -> WantedKernel:
         raise NotRunnable(only_declared(file_name, bare(name), declared), declared.line)
     called = instance(text, bare(name), declared) if declared.template and "<" not in name else name
     if called is None:
-        raise NotRunnable(_unnamed(file_name, bare(name), declared))
+        raise NotRunnable(_unnamed(text, file_name, bare(name), declared))
     return WantedKernel(called, declared.parameters, declared.scope)
 
 
@@ -93,7 +102,22 @@ def typed_parameters(text: str, name: str, declared: Declared) -> tuple[str, ...
     return tuple(_WORD.sub(lambda word: meant.get(word[0], word[0]), written) for written in declared.written)
 
 
-def _unnamed(file_name: str, name: str, declared: Declared) -> str:
+def _lambda_line(text: str, name: str) -> int | None:
+    """Return the line of the lambda that the first launch of a kernel passes, directly or by its name."""
+    code = uncommented(text)
+    launch = re.search(rf"(?<![\w.]){name}\s*<<<[^;]{{0,400}}?>>>\s*\(", code)
+    passed = parts(code[launch.end() : closing_bracket(code, launch.end()) - 1]) if launch else []
+    for one in map(str.strip, passed):
+        named = re.search(rf"\bauto\s+{one}\s*=\s*\[", code) if re.fullmatch(r"\w+", one) else None
+        if launch and (one.startswith("[") or named):
+            return code.count("\n", 0, named.start() if named else launch.start()) + 1
+    return None
+
+
+def _unnamed(text: str, file_name: str, name: str, declared: Declared) -> str:
+    if (line := _lambda_line(text, name)) is not None:
+        what = f"{file_name}, line {line}: {name} gets a lambda, whose type has no name"
+        return f"{what}; pass a struct with operator() in its place."
     usual = ", ".join(USUAL_TYPE if _type_parameter(one) else USUAL_SIZE for one in declared.template)
     return f"{name} in {file_name} is a template: name it with its arguments, such as {name}<{usual}>."
 
@@ -105,7 +129,12 @@ def instance(text: str, name: str, declared: Declared) -> str | None:
     for arguments, at in file.uses(name):
         found = [file.meant(one, at, type_wanted) for one, type_wanted in zip(arguments, wanted, strict=False)]
         if len(found) == len(arguments) and all(found):
-            return f"{name}<{', '.join(map(str, found))}>"
+            more = [one for one in declared.template[len(found) :] if "=" not in one and "..." not in one]
+            following = [
+                file.deduced(name, declared).get(_name(one)) for one in more
+            ]  # from the values that are passed
+            if None not in following:
+                return f"{name}<{', '.join(map(str, (*found, *following)))}>"
     deduced = file.deduced(name, declared)
     given = [
         deduced.get(_name(one)) if is_type else None for one, is_type in zip(declared.template, wanted, strict=True)
@@ -119,7 +148,7 @@ class _File:
     """A text without comments, and the meaning of its names."""
 
     def __init__(self, text: str) -> None:
-        self.text = expanded(uncommented(text), "<<<", text)
+        self.text = expanded(expanded(uncommented(text), "<<<", text), "##", text)
         self.declared = declarations(text)
         self.outside = {word for one in self.declared if not (one.called and one.body) for word in one.words}
         self.looked_up = 0
@@ -153,7 +182,9 @@ class _File:
             for word in (_name(one) for one in declared.template if _type_parameter(one))
             if not any(_name(each) in called and re.search(rf"\b{word}\b", each) for each in declared.written)
         }  # a function object is no number
-        for found in self._places(rf"(?<![\w.]){name}\s*<<<[^;]{{0,400}}?>>>\s*\(([^;]{{0,1000}})\)\s*;"):
+        for found in self._places(
+            rf"(?<![\w.]){name}\s*(?:<(?!<)[^;{{}}()]{{0,200}}>\s*)?<<<[^;]{{0,400}}?>>>\s*\(([^;]{{0,1000}})\)\s*;"
+        ):
             for passed, written in zip(parts(found[1]), declared.written, strict=False):
                 for word in (_name(one) for one in declared.template if _type_parameter(one)):
                     if re.search(rf"\b{word}\b", written):

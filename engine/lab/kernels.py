@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from html import escape
 from pathlib import Path
 from types import ModuleType
@@ -41,7 +42,7 @@ from engine.lab.compilation import Compilation, compilation, refuse_unknown
 from engine.lab.instances import typed_parameters
 from engine.lab.marks import CompilerWarning
 from engine.lab.signatures import Parameter, bare, kernels_in
-from engine.lab.structures import Field, fields_in, layout
+from engine.lab.structures import Field, element_of, fields_in, layout
 from engine.machine.devices import gpus
 from engine.records import CACHE_STATES, Array, Finding, Launch, LineCounters, NotRunnable, Source, Timing
 from engine.records.counters import COUNTERS, with_derived
@@ -126,7 +127,7 @@ class KernelRun:
 
     @property
     def ok(self) -> bool:
-        """Whether there is no finding. Whether the answer is right is for the caller to check."""
+        """Return whether there is no finding. Whether the answer is right is for the caller to check."""
         return not self.findings
 
     def _repr_html_(self) -> str:
@@ -264,18 +265,19 @@ class OwnKernel:
         shared: int,
         cooperative: bool,
     ) -> tuple[LaunchArguments, Launch]:
-        handed = convert_arguments(self.name, self.parameters, args, names, self._fields)
+        handed = convert_arguments(self.name, _with_elements(self), args, names, self._fields)
         sizes = _sizes("grid", grid), _sizes("block", block)
         return handed, Launch(self.symbol, self.source, *sizes, (), cooperative, shared)
 
     def _fields(self, number: int) -> tuple[Field, ...]:
         """Return the fields of parameter `number`, if it is a struct of the file."""
-        declared = kernels_in(self.text)[bare(self.name)]
-        written = typed_parameters(self.text, self.name, declared)
-        if len(written) != len(self.parameters):
+        written = _written(self)
+        fields = fields_in(self.text, written[number]) if written else {}
+        if not fields:
             return ()
-        names = tuple(fields_in(self.text, written[number]))
-        return layout(self.source, written[number], declared.scope, names) if names else ()
+        scope = kernels_in(self.text)[bare(self.name)].scope
+        found = layout(self.source, written[number], scope, tuple(fields))
+        return tuple(replace(one, element=_pointed(self.text, fields[one.name])) for one in found)
 
     def _run(self, arrays: Mapping[str, Array], symbols: Mapping[str, Array]) -> KernelRun:
         return KernelRun(self.name, self.source.name, self.text, arrays, symbols, {}, (), (), (), self.warnings)
@@ -299,8 +301,30 @@ class OwnKernel:
                 raise NotRunnable(f"{self.source.name} has no __device__ or __constant__ variable {name}; {listed}.")
             if np.asarray(value).nbytes != found[name].size:
                 size = np.asarray(value).nbytes
-                raise NotRunnable(f"{name} has {found[name].size:,} bytes, and {size:,} are passed for it.")
+                raise NotRunnable(f"{name} has {found[name].size:,} bytes, but {size:,} are passed for it.")
         return found
+
+
+@lru_cache(maxsize=64)
+def _written(kernel: OwnKernel) -> tuple[str, ...]:
+    """Return the parameters as the file writes them; none if these are not the compiled ones."""
+    written = typed_parameters(kernel.text, kernel.name, kernels_in(kernel.text)[bare(kernel.name)])
+    return written if len(written) == len(kernel.parameters) else ()
+
+
+@lru_cache(maxsize=64)
+def _with_elements(kernel: OwnKernel) -> tuple[Parameter, ...]:
+    """Return the parameters, each pointer with what it points to."""
+    pairs = zip(kernel.parameters, _written(kernel), strict=False)
+    return tuple(replace(one, element=_pointed(kernel.text, own)) for one, own in pairs) or kernel.parameters
+
+
+def _pointed(text: str, written: str) -> str:
+    """Return NumPy's name of the numbers to which a parameter or a field points; "" if unknown, or if it is a
+    struct."""
+    points = "*" in written or "[" in written
+    element = element_of(text, written) if points and not fields_in(text, written) else None
+    return element.kind if element else ""
 
 
 def kernel(source: str | Path, name: str | None = None, *, called: str | None = None) -> OwnKernel:

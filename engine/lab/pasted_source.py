@@ -88,11 +88,12 @@ HEAD = (
     "#include <cstdint>\n#include <cstdlib>\n#include <climits>\n#include <cfloat>\n#include <cmath>\n"
     "typedef unsigned char uchar;\ntypedef unsigned short ushort;\n"
     "typedef unsigned int uint;\ntypedef unsigned long ulong;\n"
+    "typedef struct alignas(64) { unsigned long long opaque[16]; } CUtensorMap;\n"
     "typedef unsigned long long CUtexObject;\ntypedef unsigned long long CUsurfObject;\n"
 )
 _OWN = re.compile(r"\.(?:h|hh|hpp|cuh|cu|inl)$")
 # Member functions of a struct need no __device__; nvcc's predefined macros on Linux; errors that nvcc only warns of.
-_OPTIONS = ("-default-device", "--device-int128", "-D__linux__", "-Dregister=")
+_OPTIONS = ("-default-device", "--device-int128", "-D__linux__", "-Dregister=", "-D__asm__=asm")
 _NEWER = ("--std=c++20",)  # nvcc takes some of C++20 without this option
 _CPP_20 = re.compile(
     r"\b(?:concept|requires|consteval|constinit)\b|<=>|\]\s*<\s*(?:typename|class|int)\b|[{,]\s*\.\w+\s*[={]|"
@@ -104,11 +105,12 @@ _INSTANCE = re.compile(r"template\s+(?!<)")
 _UNNAMED = re.compile(r'__nv_name_map\(\d+\): error: .*?"(\w+)" (?:is undefined|must)')
 _MOST_BLANKED = 40
 _NOT_OF_STD = re.compile(r'\((\d+)\): error: (namespace "std" has no (?:actual )?member "\w+")')
+_INCOMPLETE = re.compile(r'incomplete type "\w+" \(aka "(\w+)"\)')  # a type that CUDA's own headers only declare
 _COMPUTED = "dynamic initialization is not supported"
 _TWICE = "has already been defined"
 _OVERLOADED = re.compile(r'cannot determine which instance of overloaded function "(?:\w+::)*(\w+)"')
 # Errors of code that nvcc compiles and NVRTC does not: only the kernel is refused.
-NOT_HERE = re.compile(r"cannot be compiled here|a texture reference")
+NOT_HERE = re.compile(r"cannot be compiled here|a texture or surface reference")
 _SAYS_ENOUGH = re.compile(
     rf"{NOT_HERE.pattern}|since Volta|#error directive|CUDA 13|on the host's side|overloaded function"
 )
@@ -145,7 +147,10 @@ def alone(text: str, kernel: str) -> str:
             text = blanked(text, one.start, one.end)
         elif one.body and function_name(text, one) != kernel:
             opened = body_start(text, one)
-            text = blanked(f"{text[:opened]};{text[opened + 1 :]}", opened + 1, one.end)
+            if text[opened] == "{":
+                text = blanked(f"{text[:opened]};{text[opened + 1 :]}", opened + 1, one.end)
+            else:  # a macro makes the whole kernel
+                text = blanked(text, one.start, one.end)
     return text
 
 
@@ -237,7 +242,9 @@ def compiled_for_device(name: str, text: str, names: tuple[str, ...] = (), hurri
                 source = replace(source, text=without)
                 dropped |= dict.fromkeys(words, failed)
                 continue
-            header = header_for(str(failed), _passed_over(whole, source.text), _USES_STD.search(whole) is not None)
+            incomplete = _INCOMPLETE.search(failed.log)
+            what = f'identifier "{incomplete[1]}" is undefined' if incomplete else str(failed)
+            header = header_for(what, _passed_over(whole, source.text), _USES_STD.search(whole) is not None)
             if header and f"<{header}>" not in source.head:
                 source = replace(source, head=f"{source.head}#include <{header}>\n")
                 continue
@@ -343,8 +350,8 @@ def _lacking(whole: str, passed: dict[int, str], error: CompileError, source: So
         return error
     name, _, what = str(error).rstrip(".").partition(" does not compile: ")
     line = next(iter(missing))
-    header, way_out = missing[line], "paste its text in its place" if line in passed else "use CUDA's own"
-    sentence = f'{name} does not compile: line {line}: "{header}" is not here, and without it {what}; {way_out}.'
+    way_out = "paste its text in its place" if line in passed else "paste what the kernel needs of it"
+    sentence = f'{name} does not compile: line {line}: "{missing[line]}" is not here, and without it {what}; {way_out}.'
     return CompileError(sentence, error.log, error.line)
 
 
@@ -398,7 +405,10 @@ def _missed(text: str, error: CompileError, dropped: dict[str, CompileError], wh
         return CompileError(sentence, error.log, error.line)
     name = missed_name(str(error))
     if cause is None and name and re.search(rf"\b(?:texture|surface)\s*<[^;]{{1,200}}>\s*{name}\b", whole):
-        sentence = str(error).rstrip(".") + ": a texture reference, which CUDA 12 ended; read an array in its place."
+        sentence = (
+            str(error).rstrip(".")
+            + ": a texture or surface reference, which CUDA 12 removed; read an array in its place."
+        )
         return CompileError(sentence, error.log, error.line)
     return _of_the_host(whole, cause or error)
 

@@ -76,9 +76,9 @@ def check_against(
     given = [_whole(value) for value in (*numbers, *(value for _, value in reference.numbers[len(numbers) :]))]
     exact = reference.exact([_exact_type(each) for each in arrays], given, found.size)
     if exact.values.size > found.size:
-        raise NotRunnable(f"`{out}` has room for {found.size:,} numbers, and {exact.values.size:,} are the answer.")
+        raise NotRunnable(f"`{out}` has room for {found.size:,} numbers, but the answer has {exact.values.size:,}.")
     if found.dtype.kind in "iu" and exact.values.dtype.kind == "f":
-        raise NotRunnable(f"`{out}` has whole numbers, and the answer has not: give it a floating-point type.")
+        raise NotRunnable(f"`{out}` holds whole numbers, but the answer has fractions: give it a floating-point type.")
     return _compared(found[: exact.values.size], exact, reference.meaning)
 
 
@@ -188,7 +188,7 @@ _UNITS = (1.0, 2.0**-2, 2.0**-4, 2.0**-8)
 
 
 def _whole(number: float) -> float:
-    """Convert an integral number to int, so that integers times it stay integers."""
+    """Convert an integral number to int, so integers times it stay integers."""
     return int(number) if float(number).is_integer() else number
 
 
@@ -199,7 +199,7 @@ def _matrix(numbers: Array) -> Array:
         return numbers
     if numbers.ndim == 1 and width * width == numbers.size:
         return numbers.reshape(width, width)
-    raise NotRunnable(f"{numbers.size:,} elements are no square matrix: give the array two sizes, such as 64,128.")
+    raise NotRunnable(f"{numbers.size:,} elements are not a square matrix: give the array two sizes, such as 64,128.")
 
 
 def _sizes(matrix: Array) -> str:

@@ -17,12 +17,12 @@ import numpy as np
 
 from engine.lab.arguments import ARRAY, Argument, Structure, argument_of
 from engine.lab.expressions import evaluate
-from engine.lab.host_launch import HostArgument, launch_in_text
+from engine.lab.host_launch import HostArgument, HostLaunch, launch_in_text
 from engine.lab.instances import typed_parameters
 from engine.lab.references import reference_named
-from engine.lab.signatures import Declared, bare, index_arrays, is_read, kernels_in
-from engine.lab.structures import fields_in
-from engine.lab.top_level import parts, uncommented
+from engine.lab.signatures import Declared, bare, index_arrays, is_read, kernels_in, strides
+from engine.lab.structures import Element, element_of, fields_in, length_of
+from engine.lab.top_level import declarations, parts, uncommented
 from engine.records import NotRunnable
 
 MOST_BYTES = 256 << 20  # of all arrays: a class shares the memory of one computer
@@ -30,12 +30,8 @@ BLOCK, GRID = ("256",), ("(n + block - 1) / block",)
 _CALL = re.compile(
     r"\s*(?P<kernel>[\w:]+(?:<(?!<).*?>)?)\s*<<<(?P<launch>.*?)>>>\s*\((?P<arguments>.*)\)\s*;?\s*", re.DOTALL
 )
+_DYNAMIC = re.compile(r"\bextern\s+__shared__\s+(?:__align__\s*\(\s*\w+\s*\)\s*)?([\w ]+?)\s*\b\w+\s*\[\s*\]")
 _RIGHT = re.compile(r"\s*(\w+)\s*=\s*([\w-]+)\s*\(([^()]*)\)\s*")
-# C types as NumPy types; an unknown type counts as a float
-_TYPES = {"float": "float32", "double": "float64", "half": "float16", "__half": "float16", "char": "int8",
-          "short": "int16", "int": "int32", "long": "int64", "bool": "bool", "uint": "uint32",
-          "uchar": "uint8", "ushort": "uint16", "ulong": "uint64", "size_t": "uint64",
-          **{f"{kind}{bits}_t": f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)}}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -87,7 +83,7 @@ def setup_of(call: str, right: str = "") -> Setup:
     found = _CALL.fullmatch(call)
     sizes = parts(found["launch"]) if found else []
     if found is None or not 2 <= len(sizes) <= 3:
-        raise NotRunnable(f"{call!r} is no launch such as saxpy<<<(n + 255) / 256, 256>>>(2, float32[n], n).")
+        raise NotRunnable(f"{call!r} is not a launch such as saxpy<<<(n + 255) / 256, 256>>>(2, float32[n], n).")
     arguments = tuple(" ".join(word.split()) for word in parts(found["arguments"]))
     shared = sizes[2].strip() if len(sizes) == 3 else "0"
     made = _right_of(right) if right.strip() else None
@@ -109,7 +105,7 @@ def propose_setup(text: str, kernel: str = "") -> Setup:
     grid = tuple(f"(n + {size - 1}) / {size}" for size in found.block) if found and len(block) > 1 else GRID
     size = ", ".join("n" for _ in block)
     setup = Setup(
-        name, grid, block, _propose_arguments(text, name, kernels[bare(name)], size), str(found.shared if found else 0)
+        name, grid, block, _propose_arguments(text, name, kernels[bare(name)], size), _propose_shared(text, name, found)
     )
     if found is None or found.grid is None:
         return setup
@@ -121,6 +117,18 @@ def propose_setup(text: str, kernel: str = "") -> Setup:
         f"Launched as in line {found.line}{f', with {changes}, which takes the emulator less time' * bool(changes)}."
     )
     return replace(setup, grid=tuple(map(str, found.grid)), arguments=tuple(filter(None, passed)), assumed=assumed)
+
+
+def _propose_shared(text: str, name: str, found: HostLaunch | None) -> str:
+    """Return the bytes of dynamic shared memory: those of the host's launch, else an element for each thread."""
+    if found and found.shared is not None:
+        return str(found.shared)
+    bodies = [uncommented(text[one.start : one.end]) for one in declarations(text) if bare(name) in one.words]
+    dynamic = next(filter(None, map(_DYNAMIC.search, bodies)), None)
+    if dynamic is None:
+        return "0"
+    element = element_of(text, dynamic[1])
+    return f"{max(4, element.size if element else 0) * prod(found.block[1:] if found else ())} * block"
 
 
 def fit_setup(setup: Setup, text: str) -> Setup:
@@ -153,7 +161,10 @@ def _as_on_host(word: str, passed: HostArgument | None) -> str | None:
     if passed is None or (found is None) != (passed.count is None):
         return None
     fill = found[3] if found and passed.words == "random" and found[3] == "indices" else passed.words
-    return f"{found[1]}[{passed.count}]={fill or found[3]}" if found else passed.words
+    if found is None:
+        return passed.words
+    numbers = [f", {size.strip()}" for size in parts(found[2])[1:] if size.strip().isdigit()]  # of an element
+    return f"{found[1]}[{passed.count}{''.join(numbers)}]={fill or found[3]}"
 
 
 def launching(setup: Setup, n: int, trial: int = 0) -> Launching:
@@ -175,7 +186,7 @@ def launching(setup: Setup, n: int, trial: int = 0) -> Launching:
 def _right_of(words: str) -> Right:
     found = _RIGHT.fullmatch(words)
     if not found:
-        raise NotRunnable(f"{words!r} is no reference such as y = saxpy(x, y, 2).")
+        raise NotRunnable(f"{words!r} is not a reference such as y = saxpy(x, y, 2).")
     reference = reference_named(found[2])
     given = tuple(part.strip() for part in parts(found[3]))
     if len(given) < len(reference.reads):
@@ -218,24 +229,30 @@ def _propose_arguments(text: str, name: str, declared: Declared, size: str) -> t
              for own, one in zip(declared.parameters, written, strict=True))  # fmt: skip
     fills = [("indices" if own in indices else "random") if read else "zeros"
              for own, read in zip(declared.parameters, reads, strict=True)]  # fmt: skip
-    return tuple(_propose_any(text, one, size, fill) for one, fill in zip(written, fills, strict=True))
+    names = dict(zip(declared.parameters, written, strict=True))
+    numbers = [own for own, one in names.items() if not re.search(r"[*\[]", one)]
+    sizes = [", ".join(["n"] * (1 + strides(text, bare(name), own, numbers))) for own in declared.parameters]
+    return tuple(
+        _propose_any(text, one, max(size, own, key=len), fill)
+        for one, own, fill in zip(written, sizes, fills, strict=True)
+    )
 
 
 def _propose_any(text: str, written: str, size: str, fill: str) -> str:
     """Propose an argument, or the fields of a struct of the text that is passed by value."""
     fields = {} if "*" in written or "[" in written else fields_in(text, written)
     if not fields:
-        return _propose_argument(written, size, fill)
-    return f"{{{', '.join(_propose_argument(field, size, 'random') for field in fields.values())}}}"
+        return _propose_argument(text, written, size, fill)
+    sizes = [size if "*" in field else str(length_of(field) or size) for field in fields.values()]
+    proposed = (_propose_argument(text, one, own, "random") for one, own in zip(fields.values(), sizes, strict=True))
+    return f"{{{', '.join(proposed)}}}"
 
 
-def _propose_argument(written: str, size: str, fill: str) -> str:
-    words = re.findall(r"\w+", written)
-    other = "int32" if "unsigned" in words else "float32"
-    kind = next((_TYPES[word] for word in words if word in _TYPES), other)
-    if "unsigned" in words and kind.startswith("int"):
-        kind = f"u{kind}"
+def _propose_argument(text: str, written: str, size: str, fill: str) -> str:
+    element = element_of(text, written) or Element("float32")  # an unknown type counts as a float
+    kind = element.kind
     if "*" in written or "[" in written:
+        size = f"{size}, {element.count}" if element.count > 1 else size
         return f"{kind}[{size}]={'random' if fill == 'indices' and 'float' in kind else fill}"
     return "1" if kind.startswith(("float", "bool")) else "n"
 

@@ -35,12 +35,14 @@ _LONGEST_INDEX = 400
 class Parameter:
     """A parameter of a compiled kernel. `kind`: "f" float, "u" or "s" integer or address, "b" bytes, such as a struct.
 
-    `size` in bytes; `name`: its name in the file, or its index.
+    `size` in bytes; `name`: its name in the file, or its index; `element`: NumPy's name of what it points to, "" if
+    unknown.
     """
 
     name: str
     kind: str
     size: int
+    element: str = ""
 
 
 @dataclass(frozen=True)
@@ -88,9 +90,10 @@ def function_name(text: str, one: Declaration) -> str:
 
 def _head(text: str, one: Declaration) -> tuple[str, re.Match[str] | None]:
     """Return what stands before the body of a function, without attributes, and its name with the bracket after it."""
-    head = _ABOUT.sub(" ", text[after_template(text, one) : body_start(text, one) if one.body else one.end])
+    end = body_start(text, one) if one.body else one.end
+    head = _ABOUT.sub(" ", text[after_template(text, one) : end if text[end : end + 1] == "{" else one.end])
     if "__global__" in one.words:
-        for word in ("__global__", "__launch_bounds__"):
+        for word in ("__global__", "__launch_bounds__", "##"):
             head = expanded(head, word, text)
         head = _ABOUT.sub(" ", head)
         head = head.partition("__global__")[2] or head
@@ -130,6 +133,23 @@ def index_arrays(text: str, names: Sequence[str]) -> set[str]:
     assigned = [(found[1], found[2]) for found in _ASSIGNED.finditer(text)]
     indices = " ".join(_INDEX.findall(text))
     return {name for name in names if re.search(_of_elements(name, assigned), indices)}
+
+
+def strides(text: str, kernel: str, array: str, numbers: Sequence[str]) -> int:
+    """Return how many of the kernel's `numbers` multiply in the indices of an array: 1 of a matrix by rows."""
+    bodies = [text[one.start : one.end].partition("{")[2] for one in declarations(text) if kernel in one.words]
+    body = uncommented("".join(bodies))
+    assigned = _ASSIGNED.findall(body)
+    found = [
+        _bracketed(body[one.end() : one.end() + _LONGEST_INDEX], "[]")
+        for one in re.finditer(rf"(?<![\w.]){array}\s*\[", body)
+    ] + [value for _, value in assigned if re.search(rf"(?<![\w.]){array}\s*\+", value)]  # a pointer into it
+    known: set[str] = set()
+    while words := {word for one in found for word in re.findall(r"[A-Za-z_]\w*", one)} - known:
+        known |= words
+        found += [value for name, value in assigned if name in words]
+    every = "\n".join(found)
+    return sum(re.search(rf"(?<![\w.])(?:{one}\s*\*|\*\s*{one}\b)", every) is not None for one in numbers)
 
 
 def _of_elements(array: str, assigned: Sequence[tuple[str, str]]) -> str:

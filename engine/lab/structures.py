@@ -1,4 +1,5 @@
-"""Structs that a kernel takes by value: their fields, as the file declares them and as the compiler lays them out."""
+"""The elements of arrays, and the structs that a kernel takes by value: their fields, as the file declares them and as
+the compiler lays them out."""
 
 from __future__ import annotations
 
@@ -6,6 +7,9 @@ import re
 import struct
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import prod
+
+import numpy as np
 
 from engine.compile.nvrtc import EMULATED_ARCHITECTURE, compile_here
 from engine.compile.process import call_apart
@@ -28,15 +32,84 @@ template <> struct _field<double> { enum { kind = 2 }; };
                 "unsigned long", "long long", "unsigned long long")
 )  # fmt: skip
 
+# C types as NumPy types
+_TYPES = {"float": "float32", "double": "float64", "half": "float16", "__half": "float16", "char": "int8",
+          "short": "int16", "int": "int32", "long": "int64", "bool": "bool", "uint": "uint32", "unsigned": "uint32",
+          "uchar": "uint8", "ushort": "uint16", "ulong": "uint64", "size_t": "uint64", "clock_t": "int64",
+          "__nv_bfloat16": "uint16", "nv_bfloat16": "uint16", "__nv_fp8_e4m3": "uint8", "__nv_fp8_e5m2": "uint8",
+          **{f"{kind}{bits}_t": f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)}}  # fmt: skip
+_COMPLEX = {"cuComplex": "float", "cuFloatComplex": "float", "cufftComplex": "float", "cuDoubleComplex": "double",
+            "cufftDoubleComplex": "double"}  # fmt: skip
+_VECTOR = re.compile(r"(?:__)?(u?(?:char|short|int|long)|longlong|ulonglong|float|double|half|nv_bfloat16)([1-4])")
+_LONG = {"longlong": "long", "ulonglong": "ulong"}
+_DEEPEST = 6  # names of one type
+
 
 @dataclass(frozen=True)
 class Field:
-    """A field at an `offset` in bytes. `kind`: "p" pointer, "f" float, "u" integer, "b" bytes, such as an array."""
+    """A field at an `offset` in bytes. `kind`: "p" pointer, "f" float, "u" integer, "b" bytes, such as an array;
+    `element`: NumPy's name of what it points to, "" if unknown."""
 
     name: str
     offset: int
     size: int
     kind: str
+    element: str = ""
+
+
+@dataclass(frozen=True)
+class Element:
+    """An element of an array: `count` numbers of a NumPy type, one unless it is a vector or a struct."""
+
+    kind: str
+    count: int = 1
+
+    @property
+    def size(self) -> int:
+        """Its bytes."""
+        return np.dtype(self.kind).itemsize * self.count
+
+
+def element_of(text: str, written: str, depth: int = 0) -> Element | None:
+    """Return the element of the pointer or array `written`, or the type itself; None: the text does not tell, or it is
+    no number, vector, or struct of numbers of one size."""
+    if depth > _DEEPEST or written.count("*") > 1:
+        return None
+    head = re.split(r"[*\[]", _ABOUT.sub(" ", written))[0]
+    words = re.findall(r"\w+", head.partition("<")[0])
+    known = next((_TYPES[word] for word in words if word in _TYPES and word != "unsigned"), None)
+    if known or "unsigned" in words:
+        known = known or "uint32"
+        return Element(f"u{known}" if "unsigned" in words and known.startswith("int") else known)
+    for word in words:
+        if vector := _VECTOR.fullmatch(word):
+            return Element(_TYPES[_LONG.get(vector[1], vector[1])], int(vector[2]))
+        if word in _COMPLEX:
+            return Element(_TYPES[_COMPLEX[word]], 2)
+    if not words:
+        return None
+    name = words[0]
+    if fields := fields_in(text, head):
+        inside = [(element_of(text, field, depth + 1), length_of(field)) for field in fields.values()]
+        kinds = {one.kind: np.dtype(one.kind).itemsize for one, _ in inside if one}
+        if len({*kinds.values()}) != 1 or any(
+            one is None or not length or "*" in field
+            for (one, length), field in zip(inside, fields.values(), strict=True)
+        ):
+            return None  # fmt: skip
+        kind = next((one for one in kinds if "int" in one), next(iter(kinds)))  # small as an index
+        return Element(kind, sum(one.count * length for one, length in inside if one))
+    for pattern in (rf"\btypedef\s+([^;{{}}]{{1,100}}?)\b{name}\s*;", rf"\busing\s+{name}\s*=\s*([^;]{{1,100}});",
+                    rf"^[ \t]*#[ \t]*define[ \t]+{name}[ \t]+([\w ]{{1,60}})$"):  # fmt: skip
+        if (found := re.search(pattern, text, re.MULTILINE)) and "*" not in found[1]:
+            return element_of(text, found[1], depth + 1)
+    return None
+
+
+def length_of(field: str) -> int:
+    """Return how many values a field holds: 6 of `float a[2][3]`; 0: unknown."""
+    sizes = re.findall(r"\[([^\]]*)\]", field)
+    return prod(map(int, sizes)) if all(size.strip().isdigit() for size in sizes) else 0
 
 
 def fields_in(text: str, written: str) -> dict[str, str]:

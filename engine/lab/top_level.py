@@ -68,14 +68,19 @@ def declarations(text: str) -> list[Declaration]:
 
     A macro of the text counts as the words that it stands for: `#define HD __host__ __device__`.
     """
-    meant = {name: tuple(_SPECIFIER.findall(body)) for name, _, body in _DEFINED.findall(text)}
+    defined = _DEFINED.findall(text)
+    meant: dict[str, tuple[str, ...]] = {}
+    for name, _, body in defined:  # in one branch of an #if often as nothing
+        meant[name] = (*meant.get(name, ()), *_SPECIFIER.findall(body))
+    whole = {name for name, _, body in defined if meant[name] and "{" in body}
     return [
         replace(one, words=(*one.words, *(word for name in one.words for word in meant.get(name, ()))))
-        for one in _declarations(text)
+        for one in _declarations(text, whole)
     ]
 
 
-def _declarations(text: str) -> list[Declaration]:
+def _declarations(text: str, whole: set[str]) -> list[Declaration]:
+    """`whole`: macros that make a function with its body, so a use of one is a declaration and needs no semicolon."""
     made: list[Declaration] = []
     words: list[str] = []
     start, called, assigned = -1, False, False
@@ -104,12 +109,22 @@ def _declarations(text: str) -> list[Declaration]:
                 rounds += 1
             case ")":
                 rounds = max(0, rounds - 1)
+                if depth == rounds == 0 and words[:1] and words[0] in whole:
+                    made.append(
+                        Declaration(start, piece.end(), tuple(words), True, True, "::".join(filter(None, scopes)))
+                    )
+                    start = -1
             case "=" if depth == rounds == 0 and words[-1:] != ["operator"]:
                 assigned = True
             case "{" if depth == 0 and rounds == 0 and words[:1] and words[0] in _OPENED and not called:
                 scopes.append("::".join(words[1:]) if words[0] == "namespace" else "")
                 start = -1  # declarations follow again
-            case "}" if depth == 0 and start < 0 and scopes:
+            case "}" if depth == rounds == 0 and scopes:
+                if start >= 0:  # the use of a macro without a semicolon
+                    made.append(
+                        Declaration(start, piece.start(), tuple(words), called, False, "::".join(filter(None, scopes)))
+                    )
+                    start = -1
                 scopes.pop()
             case "{":
                 depth += 1
@@ -240,7 +255,7 @@ def _number(word: str, known: Mapping[str, str]) -> int | None:
 
 
 def blanked(text: str, start: int, end: int) -> str:
-    """Blank a piece of `text` with spaces, so that lines and columns stay. Its directives stay too."""
+    """Blank a piece of `text` with spaces, so lines and columns stay. Its directives stay too."""
     piece = text[start:end]
     kept = [(found.start(), found.end()) for found in _PIECE.finditer(piece) if found["directive"]]
     made, at = [], 0

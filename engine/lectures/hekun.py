@@ -75,7 +75,7 @@ CLAIMS: tuple[Claim, ...] = (
           "    __syncthreads();\n    partial[tid] = sum;")), "one of", ("wrong", "hazard"), (_TREE,),
           "put right after the loop"),
     Claim("write-after-read", HEKUN, "3. Shared memory",
-          "__syncthreads(); // Necessary as write after read for the same memory.", "hekun",
+          "__syncthreads(); // Necessary // as write after read for the same memory.", "hekun",
           Status(("        __syncthreads();  // all have read before anyone writes\n", "")), "one of", ("wrong",
           "hazard"), (_TREE,), "without the barrier between reading and writing", "ok", "In a step the lower half of "
           "the threads writes its own words and reads those of the upper half: no thread reads a word that another "

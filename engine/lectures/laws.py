@@ -112,7 +112,7 @@ _UNIFORM = (
 _TRIES = "Only one thread of an address wins a round, so the tries grow with the square of the threads that meet."
 
 
-_IN_LINE = "In the whole grid N / addresses threads queue at each address."
+_PER_ADDRESS = "In the whole grid N / addresses threads add to each address."
 _FETCHED = (
     "The time grows up to 64 bytes between neighbours, as it would if the L2 cache fetched two sectors at a time from "
     "memory."
@@ -123,7 +123,7 @@ def _contention(note: str = "") -> Law:
     return Law(_ADDRESSES, _CONTENTION, "lanes at one address",
                lambda addresses, choice: max(1, WARP // addresses), lambda choice: "32 / addresses, at least 1",
                "But every thread is trying to do this, potentially at the same time.",
-               "Reduction: naive thread strategy", decades=True, note=f"{_IN_LINE} {note}".strip())  # fmt: skip
+               "Reduction: naive thread strategy", decades=True, note=f"{_PER_ADDRESS} {note}".strip())  # fmt: skip
 
 
 def _matrix(count: Counted, unit: str, expected: Formula, rule: str, sentence: str,
@@ -181,7 +181,7 @@ LAWS: dict[str, Law] = {
             "32: a column of the tile lies in one bank", "Then make scattered accesses to shared memory.",
             "Improving coalescing"),
     "padded": _matrix(LOAD_PASSES, "passes per request", lambda width, choice: _bytes(choice) // 4,
-            "the fewest there can be: a column lies in all banks",
+            "the fewest possible: a column lies in all banks",
             "If threads in a warp access different banks, completes in one pass.", "Bank conflicts"),
 }  # fmt: skip
 

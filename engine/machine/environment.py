@@ -26,7 +26,7 @@ THROTTLE_REASONS = {
 
 @lru_cache(maxsize=1)
 def has_gpu() -> bool:
-    """Return whether CUDA 13 can use a GPU here. It asks the driver, so that a page need not load CuPy."""
+    """Return whether CUDA 13 can use a GPU here. It asks the driver, so a page need not load CuPy."""
     return driver_state() == "ok"
 
 
@@ -141,7 +141,7 @@ def _nvml_handle() -> Any:
 
         pynvml.nvmlInit()
         return pynvml.nvmlDeviceGetHandleByPciBusId(runtime.deviceGetPCIBusId(runtime.getDevice()))
-    except Exception:  # NVML is optional: a number stands without it
+    except Exception:  # NVML is optional: a number is valid without it
         return None
 
 

@@ -109,7 +109,7 @@ class Frame:
 
     @property
     def splits(self) -> bool:
-        """Whether this branch diverges."""
+        """Return whether this branch diverges."""
         return any(0 < jump != lanes for jump, lanes in zip(self.taken, self.lanes, strict=False))
 
 

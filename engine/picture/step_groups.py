@@ -36,7 +36,7 @@ class StepGroup:
 
     @property
     def multiplies(self) -> bool:
-        """Whether it contains a multiply-add."""
+        """Return whether it contains a multiply-add."""
         return any(step.carried is not None and step.opcode.startswith(("fma", "mad")) for step in self.steps)
 
 

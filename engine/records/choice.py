@@ -1,4 +1,4 @@
-"""What a user asks for, and how a run can fail."""
+"""A user's choice of a run, and the failures of runs."""
 
 from __future__ import annotations
 
@@ -59,7 +59,8 @@ class CompileError(Exception):
 class RunFailed(Exception):
     """A run ended without an answer: `status` is the contract's word for it, `str(error)` one sentence.
 
-    `finding`: the kind of hazard that ended it ("out-of-bounds", "misaligned", "step-limit", ...), where it was one.
+    `finding`: the kind of hazard that ended it ("out-of-bounds", "misaligned", "step-limit", ...), if a hazard ended
+    it.
     """
 
     def __init__(self, status: Status, sentence: str, line: int | None = None, finding: str | None = None) -> None:
@@ -81,7 +82,7 @@ def status_of(error: Exception) -> Status:
 
 @dataclass(frozen=True)
 class Choice:
-    """What a user asks for. `grid_size`, `combine`, `parameter` and `schedule` may be None: the kernel's own rule
+    """A user's choice of a run. `grid_size`, `combine`, `parameter` and `schedule` may be None: the kernel's own rule
     decides.
 
     `parameter`: the kernel's own parameter, if it has one (a stride, a number of ways). `schedule`: the order in which

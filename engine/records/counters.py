@@ -1,4 +1,4 @@
-"""The table of counters: name, title, meaning, where it is shown, and how it is derived.
+"""The table of counters: name, title, meaning, places of display, and derivation.
 
 A new counter is one row here and one observer of the emulator that counts it.
 """
@@ -56,14 +56,14 @@ COUNTERS: dict[str, Counter] = {
                 json=2, in_ptx=True, lines=False),
         Counter("branches", "Branches", "A branch counts once for a warp that comes to it.", json=4, in_ptx=True),
         Counter("divergent_branches", "Divergent branches",
-                "A branch diverges where lanes of one warp go both ways: the warp walks the two ways one after the "
+                "A branch diverges if lanes of one warp go both ways: the warp then runs the two ways one after the "
                 "other.", json=5, in_ptx=True, plots=True, table=True),
         Counter("active_lanes_per_instruction", "Active lanes",
                 "How many of a warp's 32 lanes take part in an instruction, on average.",
                 json=3, parts=("thread_instructions",), per=("warp_instructions",), in_ptx=True, plots=True, full=32),
         Counter("bank_conflicts", "Bank conflicts",
-                "A conflict is a further pass through shared memory, as lanes of one warp want different words of one "
-                "bank.", json=14, parts=("shared_load_conflicts", "shared_store_conflicts"), assembled=True,
+                "A conflict is a further pass through shared memory, because lanes of one warp need different words of "
+                "one bank.", json=14, parts=("shared_load_conflicts", "shared_store_conflicts"), assembled=True,
                 plots=True, table=True),
         Counter("wavefronts", "Shared wavefronts", _WAVEFRONT,
                 parts=("shared_load_wavefronts", "shared_store_wavefronts"), assembled=True, plots=True),
@@ -88,8 +88,8 @@ COUNTERS: dict[str, Counter] = {
         Counter("constant_requests", "Constant requests",
                 "A request is one load from constant memory by one warp.", json=19),
         Counter("constant_passes", "Constant passes",
-                "A request to constant memory is served once for each different word in it: one pass where all lanes "
-                "want the same word.", json=20, plots=True),
+                "A request to constant memory is served once for each different word in it: one pass if all lanes "
+                "read the same word.", json=20, plots=True),
         Counter("barriers", "Barriers",
                 "A barrier counts once for a warp that arrives there and waits for the others of its block.",
                 json=15, plots=True, table=True),
@@ -97,15 +97,15 @@ COUNTERS: dict[str, Counter] = {
                 "An atomic counts once for a warp; its lanes at one address are served one after the other.",
                 json=16, parts=("global_red_requests", "global_atom_requests", "shared_atomic_requests"), plots=True),
         Counter("atomic_max_contention", "Lanes at one address",
-                "The most lanes of one warp that meet at one address in one atomic: they wait in line.", json=17),
+                "The most lanes of one warp that meet at one address in one atomic; they take turns.", json=17),
         Counter("shuffles", "Shuffles",
                 "A shuffle hands registers from lane to lane, without memory and without a barrier.",
                 json=18, plots=True),
         Counter("warp_syncs", "Warp synchronisations",
-                "An instruction counts for which the lanes of a warp wait for each other: __syncwarp(), a shuffle, a "
-                "vote.", json=21),
+                "An instruction at which the lanes of a warp wait for each other: __syncwarp(), a shuffle, a vote.",
+                json=21),
         Counter(LAUNCHES, "Kernel launches", "Each launch waits until the one before has ended.", whole_run=True),
-        Counter(FINDINGS, "Hazards found", "A hazard is a place where the answer depends on who comes first."),
+        Counter(FINDINGS, "Hazards found", "A hazard is a place where the answer depends on the order of the threads."),
     )
 }  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""What a run produces: its checked answer, its times, its counts, and the record made of them."""
+"""The results of a run: its checked answer, its times, its counts, and their record."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Check:
     `first`: some elements of an array's reference, from element `begin` on; None if their order is free or the answer
     is one number. `off`: the indices in the array of those whose error exceeds the bound. `answer`: the same elements
     of the answer, None for a value that is not finite; `count`: how many elements it has. Both are None for a single
-    number. `wrong`: how many elements are wrong; `at`: the index of the first of them, None if it says nothing;
+    number. `wrong`: how many elements are wrong; `at`: the index of the first of them, None if the index means nothing;
     `columns`: of a matrix, else 0.
     """
 
@@ -58,7 +58,7 @@ class LineCounters:
 
 @dataclass(frozen=True)
 class Caveat:
-    """Why the counts of a .cu line can differ from a GPU's, in one sentence that names the line."""
+    """The reason why the counts of a .cu line can differ from a GPU's, in one sentence that names the line."""
 
     line: int
     message: str
@@ -66,7 +66,7 @@ class Caveat:
 
 @dataclass(frozen=True)
 class Counts:
-    """What the emulator counted, over the whole run and by .cu line, and where a GPU's counts differ."""
+    """The emulator's counts, over the whole run and by .cu line, and the caveats where a GPU's counts differ."""
 
     counters: Mapping[str, float]
     lines: tuple[LineCounters, ...] = ()
@@ -173,7 +173,7 @@ class Measurement:
 
     @property
     def caveats(self) -> tuple[Caveat, ...]:
-        """Where a GPU's counts differ; empty if nothing was counted."""
+        """The caveats where a GPU's counts differ; empty if nothing was counted."""
         return self.counts.caveats if self.counts else ()
 
     @property

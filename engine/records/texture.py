@@ -67,7 +67,7 @@ def texture(
             listed = ", ".join(str(one) for one in possible)
             raise NotRunnable(f"A texture cannot have the {what} {given!r}: choose one of {listed}.")
     if texels.shape[-1] != channels or not texels.size:
-        raise NotRunnable(f"An array of the shape {np.shape(array)} is no texture with {channels} channels.")
+        raise NotRunnable(f"An array of the shape {np.shape(array)} is not a texture with {channels} channels.")
     made = Texture(texels, filter, address, normalized, read)
     if read == "normalized" and not (texels.dtype.kind in "iu" and texels.itemsize < 4):
         raise NotRunnable(f"Only integers of 8 and 16 bits can be read as normalized floats, not {texels.dtype}.")

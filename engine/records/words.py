@@ -84,6 +84,11 @@ def many(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
+def one_text(noun: str) -> str:
+    """Return a noun with its article: "a uint32", "an int32"."""
+    return f"{'an' if noun[:1] in 'aeio' else 'a'} {noun}"
+
+
 def size_text(n: int) -> str:
     """Return N as the lectures write it: "2^22", "1,000"."""
     return f"2^{n.bit_length() - 1}" if n >= 1024 and n & (n - 1) == 0 else f"{n:,}"

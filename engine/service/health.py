@@ -58,7 +58,7 @@ def readiness() -> Readiness:
 
 
 class _Compiler:
-    """Whether kernels compile on this computer, as the last trial found it."""
+    """The state of the compiler on this computer, as the last trial found it."""
 
     def __init__(self) -> None:
         self._trouble: str | None = None

@@ -44,7 +44,7 @@ class Run:
         self.progress = (min(1.0, max(0.0, fraction)), text)
 
     def abandoned(self) -> bool:
-        """Return whether no handle waits for the run any more, so that its worker stops it."""
+        """Return whether no handle waits for the run any more, so its worker stops it."""
         return not self.holders
 
 
@@ -237,7 +237,7 @@ class JobQueue:
 
     @property
     def closed(self) -> bool:
-        """Whether `close` was called."""
+        """Return whether `close` was called."""
         return self._closed
 
     def submit(
@@ -402,7 +402,7 @@ class JobQueue:
                     self._finish(slot, run, outcome)
             if not self._closed:
                 with contextlib.suppress(OSError):  # no process can be started: the next run tries again and reports it
-                    slot.start()  # at once after a kill, so that the next run finds a warm worker
+                    slot.start()  # at once after a kill, so the next run finds a warm worker
         slot.close()
         with self._changed:
             self._started.discard(slot)

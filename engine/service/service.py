@@ -205,7 +205,7 @@ def measured(choices: Sequence[Choice], session: str) -> list[Measurement]:
     handles: list[Handle | NotRunnable] = []
     records: list[Measurement] = []
     for choice in choices:
-        wanted = len(records) + min(max(1, AHEAD * len(connect().slots)), SESSION_LIMIT)  # so that no worker is idle
+        wanted = len(records) + min(max(1, AHEAD * len(connect().slots)), SESSION_LIMIT)  # so no worker is idle
         handles += [_submit_or_refusal(later, session) for later in choices[len(handles) : wanted]]
         handle = handles[len(records)]
         records.append(measurement_of(handle, choice) if isinstance(handle, Handle) else failed(choice, handle))

@@ -2,10 +2,10 @@
 
     python -m engine.service.worker --socket FD --device gpu|emulator [--warm module:function] [--nice N]
 
-`engine.service.slots` starts it. It is not a `multiprocessing` child, which would execute the dashboard's script
-again. A job is the name of a function, its arguments and a deadline; the name crosses the process boundary, so that the
-server need not import the function. A job that never ends, holds the interpreter's lock, writes through a wild pointer
-or corrupts the CUDA context harms this process only, which is then replaced.
+`engine.service.slots` starts it. It is not a `multiprocessing` child, which would execute the dashboard's script again.
+A job is the name of a function, its arguments and a deadline; the name crosses the process boundary, so the server need
+not import the function. A job that never ends, holds the interpreter's lock, writes through a wild pointer or corrupts
+the CUDA context harms this process only, which is then replaced.
 
 Messages to the worker: ("job", pickled (function, arguments, keywords), deadline_s), ("stop",).
 Messages from the worker: ("ready", None or pickled exception), ("started",), ("progress", fraction, text),
@@ -119,7 +119,7 @@ def resolved(function: str) -> Callable[..., Any]:
 
 
 def _reporter(connection: Connection[Any, Any]) -> Callable[[float, str], None]:
-    """Return a job's `progress` function, which also stops a cancelled job, so that its worker can go on."""
+    """Return a job's `progress` function, which also stops a cancelled job, so its worker can go on."""
     last = (-1.0, "")
 
     def progress(fraction: float, text: str) -> None:

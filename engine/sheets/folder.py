@@ -1,4 +1,4 @@
-"""Sheets from their folders: sheet.toml and the .cu files beside it. NotRunnable names the file and what is wrong.
+"""Sheets from their folders: sheet.toml and the .cu files beside it. NotRunnable names the file and its fault.
 
 load("heidelberg-1") -> Sheet            names() -> the readable sheets of the program            faults() -> the others
 """
@@ -27,7 +27,7 @@ _REQUIRED = object()
 
 
 class Table:
-    """The entries of one table; `where` begins every refusal. `end` refuses what nobody asked for."""
+    """The entries of one table; `where` begins every refusal. `end` refuses entries that were never read."""
 
     def __init__(self, where: str, entries: Mapping[str, Any]) -> None:
         self.where = where
@@ -41,7 +41,7 @@ class Table:
         return str(self._take(name, (str,), "a text", otherwise))
 
     def flag(self, name: str) -> bool:
-        """true or false; false where it is not there."""
+        """Return true or false; false if the entry is missing."""
         return bool(self._take(name, (bool,), "true or false", False))
 
     def number(self, name: str, otherwise: Any = _REQUIRED) -> float:
@@ -49,13 +49,13 @@ class Table:
         return float(self._take(name, (int, float), "a number", otherwise))
 
     def one_of(self, name: str, kinds: tuple[type, ...], meant: str, otherwise: Any = _REQUIRED) -> Any:
-        """Return a value of one of several types, or `otherwise` where it is not there; `meant` says which."""
+        """Return a value of one of several types, or `otherwise` if the entry is missing; `meant` names the types."""
         return self._take(name, kinds, meant, otherwise)
 
     def several(
         self, name: str, kind: type | tuple[type, ...], meant: str, otherwise: Sequence[Any]
     ) -> tuple[Any, ...]:
-        """Return a value or a list of values; `otherwise` where it is not there."""
+        """Return a value or a list of values; `otherwise` if the entry is missing."""
         if name not in self._entries:
             return tuple(otherwise)
         found = self._entries.pop(name)
@@ -65,7 +65,7 @@ class Table:
         return tuple(values)
 
     def table(self, name: str) -> Table:
-        """Return a table below this one, empty where it is not there."""
+        """Return a table below this one; empty if it is missing."""
         return Table(f"{self.where}, [{name}]", self._take(name, (dict,), "a table", {}))
 
     def tables(self, name: str) -> list[Table]:
@@ -76,12 +76,12 @@ class Table:
         return [Table(f"{self.where}, [[{name}]] {place}", each) for place, each in enumerate(found, start=1)]
 
     def end(self) -> None:
-        """NotRunnable where something is left that has no meaning."""
+        """Raise NotRunnable if an entry without a meaning is left."""
         if self._entries:
             raise self.refusal(f"there is no such entry: {', '.join(self._entries)}")
 
     def refusal(self, why: str) -> NotRunnable:
-        """Return the error that says where and why."""
+        """Return the error with its place and reason."""
         return NotRunnable(f"{self.where}: {why}.")
 
     def _take(self, name: str, kinds: tuple[type, ...], meant: str, otherwise: Any) -> Any:
@@ -99,8 +99,8 @@ KINDS = ("answer", "findings", "counter", "time", "question")
 
 
 def usual_runs(table: Table, kernel: Kernel | None, ladder: Ladder | None, launch: Setup | None) -> Runs:
-    """The runs of a check that names none: those of the sheet's [runs]; else as the ladder or the kernel has them. A
-    launch of one's own has its block size, if that is a number, and no N and no type."""
+    """Return the runs of a check that names none: those of the sheet's [runs], else those of the ladder or the kernel.
+    A launch in the sheet has its own block size, if that is a number, and no N and no type."""
     if launch is not None:
         block = launch.block[0]
         return runs_of(table, Runs((), (int(block),) if block.isdecimal() else (), ("",)))
@@ -111,7 +111,7 @@ def usual_runs(table: Table, kernel: Kernel | None, ladder: Ladder | None, launc
 
 
 def runs_of(table: Table, usual: Runs) -> Runs:
-    """`usual`, but for what the table names under the fields' names; each is one value or several."""
+    """Return `usual` with the fields that the table names; each is one value or several."""
     return Runs(
         n=tuple(_size(table, n) for n in table.several("n", (int, str), "a whole number", usual.n)),
         block_size=table.several("block_size", int, "a whole number", usual.block_size),
@@ -124,7 +124,7 @@ def runs_of(table: Table, usual: Runs) -> Runs:
 
 
 def check_of(table: Table, usual: Runs, kernel: Kernel | None) -> Check | Question:
-    """The check of one [[check]]; without runs of its own it looks at the `usual` ones. Only what takes the place of a
+    """Return the check of one [[check]]; without runs of its own it has the `usual` ones. Only a text in the place of a
     `kernel` can be compared with others."""
     kind = table.text("kind")
     if kind not in KINDS:
@@ -197,20 +197,20 @@ def _size(table: Table, words: int | str) -> int:
     try:
         return words if isinstance(words, int) else whole_number(words)
     except ValueError:
-        raise table.refusal(f"{words!r} is no whole number") from None
+        raise table.refusal(f"{words!r} is not a whole number") from None
 
 
 def text_of(table: Table, folder: Path, kernel: Kernel | None, own: str, base: str | None = None) -> str:
-    """The text that a table describes: `file`, or `rung`, else `base`, else the file `own`; then `replace`: pairs of a
-    text that stands there once and what comes in its place. `kernel`: the one whose place it takes, None where it is
-    any kernel. NotRunnable, where that cannot be."""
+    """Return the text that a table describes: `file`, or `rung`, else `base`, else the file `own`, changed by
+    `replace`: pairs of a text that occurs there once and its replacement. `kernel`: the one whose place it takes; None
+    for any kernel. NotRunnable: there is no such text."""
     text = _base(table, folder, kernel, own, base)
     pairs = table.one_of("replace", (list,), "a list of pairs, [[old, new], ...]", [])
     for pair in pairs:
         if not (isinstance(pair, list) and len(pair) == 2 and all(isinstance(each, str) for each in pair)):
             raise table.refusal("`replace` is a list of pairs, [[old, new], ...]")
         if text.count(pair[0]) != 1:
-            raise table.refusal(f"{pair[0]!r} stands there {text.count(pair[0])} times, not once")
+            raise table.refusal(f"{pair[0]!r} occurs there {text.count(pair[0])} times, not once")
         text = text.replace(*pair)
     return text
 
@@ -232,7 +232,7 @@ def _base(table: Table, folder: Path, kernel: Kernel | None, own: str, base: str
 
 
 def of_rung(rung: Kernel, goal: Kernel) -> str:
-    """Return a kernel of the catalogue without its header, under the name of the kernel that is asked for."""
+    """Return a kernel of the catalogue without its header, under the name of the requested kernel."""
     body = re.sub(r"\A(?://[^\n]*\n)+", "", rung.text)
     return re.sub(rf"\b{rung.name}\b", goal.name, body)
 
@@ -242,8 +242,8 @@ FILE = "sheet.toml"
 
 
 def recorded(sheet: Sheet) -> Today:
-    """Return the sentences of `sheet.today` with their figures, and where these come from; none if one is written
-    wrongly."""
+    """Return the sentences of `sheet.today` with their figures, and the figures' origins; none if a figure is
+    malformed."""
     try:
         return today(replace(LADDERS[sheet.ladder], today=sheet.today)) if sheet.ladder else Today((), ())
     except (ValueError, IndexError, KeyError, NotRunnable):
@@ -265,7 +265,7 @@ def faults() -> dict[str, str]:
     return _faults_at(int(monotonic() / _LOOK_S))
 
 
-_LOOK_S = 10.0  # seconds between two looks for faults: a look takes as long as a page
+_LOOK_S = 10.0  # seconds between two searches for faults: one takes as long as a page
 
 
 @lru_cache(maxsize=1)
@@ -280,7 +280,7 @@ def _faults_at(_: int) -> dict[str, str]:
 
 
 def load(sheet: str | Path) -> Sheet:
-    """Return the sheet of that name, or in that folder; of a listed sheet that became unreadable the last good one.
+    """Return the sheet of that name, or in that folder; if a listed sheet became unreadable, its last good version.
 
     NotRunnable: there is none, or its file has a fault.
     """
@@ -303,21 +303,21 @@ def _folders() -> tuple[str, ...]:
 
 @lru_cache(maxsize=1)
 def _readable() -> dict[str, Sheet]:
-    """The program's sheets as they were read first, in the order of the menu; those with a fault are left out."""
+    """Return the program's sheets as they were first read, in the order of the menu, without those with a fault."""
     bad = faults()
     found = [_read_at(FOLDER / name / FILE) for name in _folders() if name not in bad]
     return {sheet.name: sheet for sheet in sorted(found, key=_place)}
 
 
 def _place(sheet: Sheet) -> tuple[int, int, int, str]:
-    """Return the key of the menu's order: by level, then by origin, then as the ladders come."""
+    """Return the key of the menu's order: by level, then by origin, then by ladder."""
     listed = list(LADDERS)
     place = listed.index(sheet.ladder) if sheet.ladder else -1
     return list(LEVELS).index(sheet.level), list(ORIGINS).index(sheet.origin), place, sheet.name
 
 
 def _read_at(path: Path) -> Sheet:
-    """Read the sheet again if one of its files was written since. NotRunnable."""
+    """Return the sheet, read again if one of its files was written since. NotRunnable."""
     try:
         written = max(each.lstat().st_mtime_ns for each in path.parent.rglob("*"))
     except OSError as error:
@@ -327,7 +327,7 @@ def _read_at(path: Path) -> Sheet:
 
 @lru_cache(maxsize=256)
 def _read(path: Path, _: int) -> Sheet:
-    """Return the sheet of a file; `_`: when it was written, so that it is read again when it was written again."""
+    """Return the sheet of a file; `_`: the time of its last write, so a later write makes it read again."""
     folder, where = path.parent, f"{path.parent.name}/{path.name}"
     try:
         table = Table(where, tomllib.loads(path.read_text(encoding="utf-8")))

@@ -1,4 +1,4 @@
-"""Many submissions of one sheet: read from files that nobody has looked at, each judged by itself.
+"""Many submissions of one sheet, read from files that may hold anything; each is judged by itself.
 
 A submission is a file, or a folder with one. Answers to questions stand in comments, `// answer NAME: VALUE`, or in a
 text file beside it with the same lines. Kernels run in the service's workers, one after the other for each student, and
@@ -31,8 +31,8 @@ _ANSWER = re.compile(r"^[ \t]*(?://|#|\*)?[ \t]*answer[ \t]+([\w-]+)[ \t]*[:=][ 
 
 @dataclass(frozen=True)
 class HandedIn:
-    """One student's: `name` of the file or folder, without its ending; `submission`, or the `reason` why there is
-    none; `notes`: a word on files that are no plain UTF-8."""
+    """The files of one student. `name`: of the file or folder, without its ending; `submission`, or the `reason` why
+    there is none; `notes`: on files that are not plain UTF-8."""
 
     name: str
     files: tuple[str, ...]
@@ -42,7 +42,7 @@ class HandedIn:
 
 
 def handed_in(sheet: Sheet, paths: Sequence[Path]) -> list[HandedIn]:
-    """The submissions at these paths: a single folder holds one each, several paths are one each. NotRunnable: none."""
+    """Return the submissions at these paths: one per entry of a single folder, or one per path. NotRunnable: none."""
     for path in paths:
         if not path.exists():
             raise NotRunnable(f"There is no file or folder {path}.")
@@ -57,7 +57,7 @@ def handed_in(sheet: Sheet, paths: Sequence[Path]) -> list[HandedIn]:
 
 
 def answers_in(text: str) -> dict[str, str]:
-    """Return the answers that stand in a text, by the question's name; the last one counts."""
+    """Return the answers in a text, by the question's name; the last one counts."""
     return dict(_ANSWER.findall(text))
 
 
@@ -85,7 +85,8 @@ def _read(sheet: Sheet, path: Path) -> HandedIn:
 
 
 def _files(sheet: Sheet, path: Path) -> tuple[list[Path], list[Path]]:
-    """Return the kernel's file and the files of answers. Of several kernels the one that is called as the sheet is."""
+    """Return the kernel's file and the files of answers. Of several files with kernels, the one with the sheet's name
+    counts."""
     found = sorted(path.iterdir()) if path.is_dir() and not path.is_symlink() else [path]
     kernels = [each for each in found if each.suffix in _KERNELS]
     notes = [each for each in found if each.suffix in _ANSWERS]
@@ -99,8 +100,8 @@ def _files(sheet: Sheet, path: Path) -> tuple[list[Path], list[Path]]:
 
 
 def _text(path: Path) -> tuple[str, str | None]:
-    """The text of a plain file of at most SOURCE_BYTES, and a word on its encoding. A link could lead anywhere, and a
-    pipe has no end."""
+    """Return the text of a plain file of at most SOURCE_BYTES, and a sentence on its encoding. Links could lead
+    anywhere, and a pipe has no end, so both are refused."""
     name = _printable(path.name)
     try:
         if not stat.S_ISREG(path.lstat().st_mode):
@@ -118,12 +119,12 @@ def _printable(name: str) -> str:
     return "".join(letter if letter.isprintable() else "?" for letter in name)
 
 
-DEADLINE_S = 20.0  # of one run: the sheets' own take less than one second
+DEADLINE_S = 20.0  # of one run; the sheets' own solutions take less than one second
 
 
 def submit(sheet: Sheet, choice: Choice, session: str, deadline: float = DEADLINE_S) -> service.Handle:
     """Run a choice of a sheet: a kernel of the catalogue or a text in its place, or the sheet's own launch of a text.
-    NotRunnable where it cannot run."""
+    NotRunnable: it cannot run."""
     if sheet.launch is None or choice.source is None:
         return service.submit(settle(choice), session, deadline=deadline)
     setup = replace(sheet.launch, block=(str(choice.block_size), *sheet.launch.block[1:]))
@@ -132,7 +133,7 @@ def submit(sheet: Sheet, choice: Choice, session: str, deadline: float = DEADLIN
 
 
 def measurement_of(sheet: Sheet, handle: service.Handle, choice: Choice) -> Measurement:
-    """Wait for the run; whatever goes wrong is in its Measurement."""
+    """Wait for the run; its Measurement holds any failure."""
     if sheet.launch is None or choice.source is None:
         return service.measurement_of(handle, choice)
     try:
@@ -144,8 +145,7 @@ def measurement_of(sheet: Sheet, handle: service.Handle, choice: Choice) -> Meas
 
 @dataclass(frozen=True)
 class Grade:
-    """What came of one submission: its verdicts, or the `reason` why there are none. `notes`: what is to be said of its
-    files."""
+    """The grade of one submission: its verdicts, or the `reason` why there are none. `notes`: on its files."""
 
     name: str
     files: tuple[str, ...]
@@ -155,12 +155,12 @@ class Grade:
 
     @property
     def passed(self) -> bool:
-        """Return whether every check that could be made was passed."""
+        """Return whether the submission passed every check that could be made."""
         return self.reason is None and passed(self.verdicts)
 
 
 def run_of(sheet: Sheet, session: str, deadline: float = DEADLINE_S) -> Callable[[Choice], Measurement]:
-    """Return a function that runs a choice in a worker and waits for it; whatever goes wrong is in its Measurement."""
+    """Return a function that runs a choice in a worker and waits for it; its Measurement holds any failure."""
 
     def run(choice: Choice) -> Measurement:
         try:
@@ -188,7 +188,7 @@ def _grade(sheet: Sheet, one: HandedIn, seed: int) -> Grade:
 
 
 def record(sheet: Sheet, grades: Sequence[Grade], seed: int) -> Mapping[str, Any]:
-    """Return what --json prints."""
+    """Return the record that --json prints."""
     return {
         "sheet": sheet.name,
         "title": sheet.title,
@@ -211,7 +211,7 @@ def record(sheet: Sheet, grades: Sequence[Grade], seed: int) -> Mapping[str, Any
 
 
 def table(sheet: Sheet, grades: Sequence[Grade]) -> str:
-    """Return a line a submission: a mark a check, and what the first that it missed says."""
+    """Return a line for each submission: a mark for each check, and the sentence of the first missed one."""
     names = [check.name for check in sheet.checks]
     wide = max([len("submission"), *(len(grade.name) for grade in grades)])
     head = "  ".join([f"{'submission':{wide}}", *names])

@@ -1,7 +1,7 @@
-"""What a submission is worth, check by check.
+"""Judge a submission, check by check.
 
 verdicts(sheet, submission, run) -> a Verdict a check; `run(choice)` gives the Measurement, as the service does.
-judging(sheet, submission)       -> the same for a caller that cannot wait: it is sent the Measurement of each run.
+judging(sheet, submission) -> the same for a caller that cannot wait and sends the Measurement of each run.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LONGEST = 40  # characters of a number
 
 
 def answered(question: Question, words: str | None) -> Verdict:
-    """Return the verdict on an answer; None or blank: there is none yet."""
+    """Return the verdict on an answer; None or blank: no answer yet."""
     if words is None or not words.strip():
         return Verdict(question.name, False, "Not answered yet.")
     right = _letter(words) == question.answer if question.choices else _met(question, words)
@@ -32,7 +32,7 @@ def answered(question: Question, words: str | None) -> Verdict:
 
 
 def _letter(words: str) -> str:
-    """ "B", "b)" and "(b)" are b."""
+    """Return the letter of an answer: "B", "b)" and "(b)" are b."""
     return words.strip().strip("().").lower()
 
 
@@ -43,7 +43,7 @@ def _met(question: Question, words: str) -> bool:
 
 
 def _number(words: str) -> float | None:
-    """16777216, 16,777,216, 2^24, 16M, 0.5, 50 %, 1e-3; None: no number."""
+    """Return the number of 16777216, 16,777,216, 2^24, 16M, 0.5, 50 %, 1e-3; None: no number."""
     plain = words.strip().rstrip("% ")[:_LONGEST]
     for reading in (whole_number, lambda text: float(text.replace(",", ""))):
         try:
@@ -54,16 +54,16 @@ def _number(words: str) -> float | None:
 
 
 Run = Callable[[Choice], Measurement]
-Judged = Generator[Choice, Measurement, Verdict]  # asks for runs, is sent what they gave, and comes to a verdict
+Judged = Generator[Choice, Measurement, Verdict]  # asks for runs, receives their measurements, and returns a verdict
 NEEDS_GPU = "Not checked here: it needs a GPU."
-# At another size they would end the same way and take as long again: after one, nothing else of the file is run.
+# At another size they would end in the same way and take as long again, so after one of them the file runs no more.
 _ENDS_ALL = ("compile-error", "timeout", "crashed", "refused")
 
 
 @dataclass(frozen=True)
 class Submission:
-    """What a student hands in. `text`: the kernel's file, None where there is none; `answers`: to the questions, by
-    the check's name; `file_name`: what messages call the file."""
+    """The files and answers of a student. `text`: the kernel's file, None without a file; `answers`: to the questions,
+    by the check's name; `file_name`: the file's name in messages."""
 
     text: str | None
     answers: Mapping[str, str] = field(default_factory=dict)
@@ -73,7 +73,7 @@ class Submission:
 def verdicts(
     sheet: Sheet, submission: Submission, run: Run, gpu: bool = False, seed: int | None = None
 ) -> Iterator[Verdict]:
-    """The verdict on every check, in order, each as soon as it is known. `gpu`, `seed`: as `judging` has them."""
+    """Yield the verdict on every check, in order, each as soon as it is known. `gpu`, `seed`: as for `judging`."""
     steps = judging(sheet, submission, gpu, seed)
     step = next(steps, None)
     while step is not None:
@@ -87,12 +87,12 @@ def verdicts(
 def judging(
     sheet: Sheet, submission: Submission, gpu: bool = False, seed: int | None = None
 ) -> Generator[Choice | Verdict, Measurement | None, None]:
-    """Yields the verdict on every check, in order; before it the runs that it needs, one by one, and is sent the
-    Measurement of each.
+    """Yield the verdict on every check, in order, and before it the runs that it needs, one by one; the caller sends
+    the Measurement of each.
 
-    `gpu`: whether there is one to time on; only what has passed all checks before is timed, and at least one: a shared
-    GPU runs what the emulator has tried. `seed`: draws one more run for each check of the answer, at an N that the
-    sheet does not show, so a table of its answers does not pass; None: no such run.
+    `gpu`: whether there is one to time on. Only a text that has passed all earlier checks, and at least one, is timed:
+    a shared GPU runs only texts that the emulator has tried. `seed`: draws one more run for each check of the answer,
+    at an N that the sheet does not show, so a table of its answers does not pass; None: no such run.
     """
     runner = _Runner(sheet, submission, seed)
     good, ran = True, False
@@ -109,7 +109,7 @@ def passed(found: Iterable[Verdict]) -> bool:
 
 
 class _Runner:
-    """Asks for the runs of a submission's file, each choice once, and for nothing more after a run that ends all."""
+    """Asks for the runs of a submission's file, each choice once, and for no more after a run that ends them all."""
 
     def __init__(self, sheet: Sheet, submission: Submission, seed: int | None) -> None:
         self._kernel, self._submission, self._seed = sheet.function or "", submission, seed
@@ -126,7 +126,7 @@ class _Runner:
             yield from runs.of(self._kernel, self._submission.text, self._submission.file_name, device)
 
     def own(self, choice: Choice) -> Generator[Choice, Measurement, Measurement]:
-        """The run of the file."""
+        """Ask for the run of the file."""
         if self._ended is None:
             found = yield from self._of(choice)
             self.hazardous = self.hazardous or found.status == "hazard"
@@ -135,7 +135,7 @@ class _Runner:
         return self._ended or self._known[choice]
 
     def beside(self, choice: Choice, kernel: str) -> Generator[Choice, Measurement, Measurement]:
-        """The run of a kernel of the catalogue at the same sizes."""
+        """Ask for the run of a kernel of the catalogue at the same sizes."""
         other = kernel_named(kernel)
         return self._of(
             replace(
@@ -181,7 +181,7 @@ def _verdict(check: Check | Question, runner: _Runner, submission: Submission, g
 
 
 def _in_orders(check: Check, runner: _Runner, choices: Iterable[Choice]) -> Iterator[Choice]:
-    """Return the choices of a check; of an answer without hazards one of them in other orders as well."""
+    """Return the choices of a check; for an answer without hazards, one of them in other orders as well."""
     usual = list(choices)
     yield from usual
     if isinstance(check.quantity, Status) and not runner.hazardous and all(one.schedule is None for one in usual):
@@ -190,7 +190,7 @@ def _in_orders(check: Check, runner: _Runner, choices: Iterable[Choice]) -> Iter
 
 
 def _ended(check: Check, choice: Choice, found: Measurement) -> Verdict | None:
-    """Return the verdict on a run that ended so that there is nothing to judge; None: there is something."""
+    """Return the verdict on a run whose end leaves nothing to judge; None: there is something to judge."""
     if found.status in ("ok", "hazard") or (found.status == "wrong" and isinstance(check.quantity, Findings)):
         return None
     if found.status == "wrong" and isinstance(check.quantity, Counted):
@@ -222,7 +222,7 @@ def _kept(check: Check, limit: Limit, choice: Choice, found: Measurement, runner
 
 
 def _sentence(check: Check, limit: Limit, made: judge.Verdict, choice: Choice, bound: float | None) -> str:
-    """Say what was found, where, and if it is not enough, what is wanted and what to know next."""
+    """Return a sentence with the finding and its place; if it is not enough, also the aim and the advice."""
     value, own = made.value or 0.0, made.measurements[-1]
     match check.quantity:
         case Counted(counter):

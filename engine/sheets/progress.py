@@ -1,6 +1,6 @@
-"""How far each student is in each sheet: kept on the server, for the student's next visit and for who gives the lab.
+"""The progress of each student in each sheet: kept on the server, for the student's next visit and for the teacher.
 
-An owner is whatever a student is called by: the name that they gave, or their browser's number.
+An owner is a student's name as typed, or the number of their browser.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _STATES = {word: state for state, word in WORDS.items()}
 
 @dataclass(frozen=True)
 class Progress:
-    """`checks`: the best result of each, as a Verdict's `passed`: what was passed once stays passed. `hints`: how many
-    were opened; `solution`: whether the solution was; `answers`: to the questions, by name. `last`: the results of the
+    """`checks`: the best result of each, as a Verdict's `passed`: a passed check stays passed. `hints`: the number of
+    opened hints; `solution`: whether it was opened; `answers`: to the questions, by name. `last`: the results of the
     last attempt, made at `tried`; `times`: when the best results were first found. A check that was never made is left
     out."""
 
@@ -36,17 +36,17 @@ class Progress:
 
     @property
     def passed(self) -> int:
-        """Return how many checks were passed at some time."""
+        """Return how many checks were ever passed."""
         return sum(state is True for state in self.checks.values())
 
     def done(self, sheet: Sheet) -> bool:
-        """Return whether every check was made, as far as it can be here, and none was missed."""
+        """Return whether every check that can be made here was made and passed."""
         return all(self.checks.get(check.name, False) is not False for check in sheet.checks)
 
 
 def remember(owner: str, sheet: Sheet, found: Iterable[Verdict], answers: Mapping[str, str] | None = None) -> None:
-    """Keep what came of the checks, as the last attempt and, unless a better one is known, as the best; and what was
-    answered."""
+    """Save the results of the checks as the last attempt and, unless a better one is known, as the best; and the
+    answers."""
     for verdict in found:
         state = f"{WORDS[verdict.passed]}{_AT}{datetime.now(UTC).isoformat(timespec='seconds')}"
         progress.save(owner, sheet.name, verdict.check, state, final=WORDS[True])
@@ -56,34 +56,34 @@ def remember(owner: str, sheet: Sheet, found: Iterable[Verdict], answers: Mappin
 
 
 def open_hint(owner: str, sheet: Sheet) -> None:
-    """One more hint was asked for."""
+    """Save that one more hint was opened."""
     opened = of(owner, sheet).hints + 1
     progress.save(owner, sheet.name, HINTS, str(min(opened, len(sheet.hints))))
 
 
 def open_solution(owner: str, sheet: Sheet) -> None:
-    """The solution was asked for."""
+    """Save that the solution was opened."""
     progress.save(owner, sheet.name, SOLUTION, "shown")
 
 
 def of(owner: str, sheet: Sheet) -> Progress:
-    """Return how far an owner is."""
+    """Return the owner's progress in the sheet."""
     return _read(sheet, progress.load(owner, sheet.name))
 
 
 def of_all(owner: str, named: Callable[[str], Sheet], names: Container[str]) -> dict[Sheet, Progress]:
-    """Return how far an owner is in each of these sheets that they have touched. `named`: a sheet by its name."""
+    """Return the owner's progress in each of these sheets that they have begun. `named`: a sheet by its name."""
     states = {name: found for name, found in progress.of_owner(owner).items() if name in names}
     return {sheet: _read(sheet, found) for sheet, found in ((named(name), found) for name, found in states.items())}
 
 
 def of_everybody(sheet: Sheet) -> dict[str, Progress]:
-    """Return how far everybody is who has touched the sheet, by owner."""
+    """Return the progress of everybody who has begun the sheet, by owner."""
     return {owner: _read(sheet, states) for owner, states in progress.of_everybody(sheet.name).items()}
 
 
 def _read(sheet: Sheet, states: Mapping[str, str]) -> Progress:
-    names = [check.name for check in sheet.checks]  # the sheet may have been written anew since
+    names = [check.name for check in sheet.checks]  # the sheet may have changed since
     best, last = ({name: _state(states.get(f"{kind}{name}", "")) for name in names} for kind in ("", _LAST))
     hints = states.get(HINTS, "0")
     answers = {name: states[f"{_ANSWER}{name}"] for name in names if f"{_ANSWER}{name}" in states}

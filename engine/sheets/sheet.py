@@ -1,4 +1,4 @@
-"""A lab sheet as it is read from its folder: frozen, with nothing left to look up."""
+"""A lab sheet as read from its folder: frozen and complete."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engine.lectures.claim import Quantity, Relation
 from engine.records import Choice
 
 LETTERS = "abcdefghij"  # of the choices of a question
-HINTS, SOLUTION = "hints", "solution"  # what a student opens besides making checks
+HINTS, SOLUTION = "hints", "solution"  # keys of the progress that are no checks
 _MOST_DRAWN = 1 << 16  # the largest N of a drawn run, which the emulator does in a second
 LEVELS = {"beginner": "To begin with", "course": "", "advanced": "Advanced"}  # in the order of the menu
 ORIGINS = {
@@ -25,7 +25,7 @@ ORIGINS = {
 
 @dataclass(frozen=True)
 class Runs:
-    """The runs that a check looks at: every combination. `n`, `block_size`, ... as in a Choice."""
+    """The runs that a check examines: every combination. `n`, `block_size`, ... as in a Choice."""
 
     n: tuple[int, ...]
     block_size: tuple[int, ...]
@@ -64,8 +64,8 @@ class Runs:
 
 @dataclass(frozen=True)
 class Limit:
-    """What a quantity must be: in `relation` to `expected`; None: to what the kernel `against` has. Times are always
-    compared with those of `against`."""
+    """The condition on a quantity: its `relation` to `expected`, or if that is None, to the quantity of the kernel
+    `against`. Times are always compared with those of `against`."""
 
     relation: Relation
     expected: float | tuple[str, ...] | None
@@ -74,8 +74,8 @@ class Limit:
 
 @dataclass(frozen=True)
 class Check:
-    """A check of the student's file: in every one of `runs` the `quantity` must keep to all `limits`. `name`: what an
-    answer or a table calls it; `aim`: what is asked for, a sentence; `advice`: what a student needs who misses it."""
+    """A check of the student's file: in every one of `runs` the `quantity` must keep to all `limits`. `name`: in
+    answers and tables; `aim`: the task in a sentence; `advice`: for a student who misses it."""
 
     name: str
     aim: str
@@ -88,7 +88,7 @@ class Check:
 @dataclass(frozen=True)
 class Question:
     """`name`, `advice`: as of a Check; `aim`: the question. `answer`: the letter of the right one of `choices`; without
-    choices a number, met within the fraction `tolerance` of it. `because`: why, for those who have answered."""
+    choices a number, met within the fraction `tolerance` of it. `because`: the reason, shown after an answer."""
 
     name: str
     aim: str
@@ -106,7 +106,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Wrong:
-    """A wrong answer, `text` or answers to questions, and the check that must reject it."""
+    """A wrong submission, a `text` or answers to questions, and the check that must reject it."""
 
     name: str
     text: str
@@ -115,11 +115,11 @@ class Wrong:
 
 @dataclass(frozen=True)
 class Sheet:
-    """`kernel`: whose launches, data and reference judge the student's file, which has a kernel of that name. `launch`:
-    in its place, how any kernel is launched and what is right; both None: the sheet only asks. `start`: what the
-    student begins with; `solution`: what passes every check, shown afterwards with `afterwards` and `today`: sentences
-    whose figures are filled in from recorded runs, as a ladder's are. `ladder`: the one that it belongs to; `origin`:
-    whose task it is, one of ORIGINS; `level`: one of LEVELS. `text`, `hints` and `afterwards` are Markdown."""
+    """`kernel`: its launches, data and reference judge the student's file, which has a kernel of that name. `launch`:
+    in its place, the launch and reference of any kernel; both None: the sheet only asks questions. `start`: the
+    student's first text; `solution`: a text that passes every check, shown at the end with `afterwards` and `today`,
+    whose figures come from recorded runs like a ladder's. `ladder`: its ladder; `origin`: the task's author, one of
+    ORIGINS; `level`: one of LEVELS. `text`, `hints` and `afterwards` are Markdown."""
 
     name: str
     title: str
@@ -140,7 +140,7 @@ class Sheet:
 
     @property
     def kind(self) -> str:
-        """Return level, origin and lecture as they stand below the title."""
+        """Return level, origin and lecture in the form of the line below the title."""
         return " · ".join(filter(None, (LEVELS[self.level], ORIGINS[self.origin], self.lecture)))
 
     @property
@@ -156,9 +156,8 @@ class Sheet:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of one check. `passed` None: it could not be made here. `sentence`: why not passed, else what was
-    found; `line`: of the student's file, where there is one; `value`, `limit`: the number that was found, and the one
-    that it had to keep to."""
+    """The result of one check. `passed` None: it could not be made here. `sentence`: why it was not passed, else the
+    finding; `line`: of the student's file, if there is one; `value`, `limit`: the found number and its limit."""
 
     check: str
     passed: bool | None

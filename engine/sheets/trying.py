@@ -1,4 +1,5 @@
-"""Try a sheet on its own files: the start must miss a check, the solution none, a wrong answer the check it names."""
+"""Try a sheet on its own files: the start must miss a check, the solution none, a wrong submission the check it
+names."""
 
 from __future__ import annotations
 
@@ -9,13 +10,13 @@ from engine.sheets.judging import Run, Submission, passed, verdicts
 from engine.sheets.sheet import Sheet, Verdict
 
 START, SOLUTION = "the start", "the solution"
-SEED = 0  # of the drawn runs: every trial of a sheet runs the same
+SEED = 0  # of the drawn runs, so every trial of a sheet runs the same ones
 
 
 @dataclass(frozen=True)
 class Trial:
-    """What came of one file of the sheet. `name`: START, SOLUTION or that of a wrong answer; `good`: it passed or was
-    rejected as it must be; `sentence`: why it was rejected, or what is wrong with the sheet."""
+    """The result of one file of the sheet. `name`: START, SOLUTION or that of a wrong submission; `good`: it passed or
+    was rejected, as it must be; `sentence`: why it was rejected, or the sheet's fault."""
 
     name: str
     good: bool
@@ -23,7 +24,8 @@ class Trial:
 
 
 def trials(sheet: Sheet, run: Run) -> Iterator[Trial]:
-    """Try start, solution and wrong answers, each as soon as it is known. `run`: as of `verdicts`."""
+    """Yield the trials of start, solution and wrong submissions, each as soon as it is known. `run`: as for
+    `verdicts`."""
     if sheet.function:
         missed = next(_missed(sheet, sheet.start, run), None)
         yield Trial(START, missed is not None, missed.sentence if missed else "It passes every check of a file.")
@@ -36,7 +38,7 @@ def trials(sheet: Sheet, run: Run) -> Iterator[Trial]:
 
 
 def _missed(sheet: Sheet, text: str, run: Run, questions: bool = False) -> Iterator[Verdict]:
-    """Yield the missed checks of a text; the questions have the right answers beside it, or are left out."""
+    """Yield the missed checks of a text; its questions get the right answers, or are left out."""
     answers = {question.name: str(question.answer) for question in sheet.questions}
     checks = sheet.checks if questions else tuple(check for check in sheet.checks if check not in sheet.questions)
     submission = Submission(text or None, answers, f"{sheet.name}.cu")

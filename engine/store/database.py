@@ -1,10 +1,10 @@
-"""Reading and writing what outlives the server, by any thread of any server process on this computer.
+"""Reading and writing the data that outlive the server, by any thread of any server process on this computer.
 
     read("SELECT text FROM drafts WHERE owner = ?", owner)        a list of rows
     write(lambda connection: connection.execute("INSERT ...", values).lastrowid)        one transaction
 
-While the file cannot be used, everything goes on in memory with what could be read of it, `trouble()` says so in a
-sentence, and what is written meanwhile gets into the file as soon as it can be used again.
+While the file cannot be used, everything goes on in memory with the rows that could be read, `trouble()` says so in a
+sentence, and rows written meanwhile get into the file as soon as it can be used again.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def connected(path: Path, busy_s: float = BUSY_S) -> sqlite3.Connection:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)  # drafts are private to their writers
     connection = sqlite3.connect(path, timeout=busy_s, isolation_level=None, check_same_thread=False)
     try:
-        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # set on a new file, so that pruning makes it smaller
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # set on a new file, so pruning makes it smaller
         _write_ahead(connection, busy_s)
         # Commits survive the end of a process at any moment; a power cut may lose the last writes.
         connection.execute("PRAGMA synchronous = NORMAL")
@@ -349,7 +349,7 @@ class _Database:
         if not of_the_file(error):
             raise error
         self.trouble = (
-            f"What is measured and written is kept in memory only, for now: {self.path} cannot be used ({error}). "
+            f"Measurements and drafts are kept in memory only, for now: {self.path} cannot be used ({error}). "
             f"Make room, or move the file away: it is tried again every {RETRY_S:.0f} s and at the end, and gets what "
             "it missed."
         )

@@ -12,7 +12,7 @@ from sqlite3 import Connection
 
 from engine.store.database import now, read, shrink, write
 
-_BATCH = 500  # rows removed in one transaction, so that no other writer waits for long
+_BATCH = 500  # rows removed in one transaction, so no other writer waits for long
 
 
 @dataclass(frozen=True)

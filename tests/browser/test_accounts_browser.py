@@ -37,7 +37,7 @@ def signed_in(page: Page, url: str) -> Page:
     return page
 
 
-@pytest.mark.thorough
+@pytest.mark.release
 def test_a_link_survives_signing_in_with_an_account_and_the_list_names_the_presenters(
     browser: Browser, accounts: tuple[str, Provider]
 ) -> None:

@@ -30,7 +30,7 @@ def test_the_slider_steps_through_the_accesses_and_play_goes_on(page: Page, addr
     expect(page.locator(".st-key-picture .barlayer .point")).not_to_have_count(0)  # the strip of time stays
 
 
-@pytest.mark.thorough
+@pytest.mark.release
 def test_the_picture_fits_a_small_projector(page: Page, address: str) -> None:
     for look in ("banks", "lanes"):
         opened(page, f"{address}{STRIDED}&look={look}")

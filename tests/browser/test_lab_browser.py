@@ -224,7 +224,7 @@ def test_a_file_is_opened_and_saved_and_the_tries_are_presented(page: Page, addr
     expect(page.locator(".told")).to_contain_text("alt.cu was read as Windows-1252")
 
 
-@pytest.mark.thorough
+@pytest.mark.release
 def test_a_draft_survives_the_server(page: Page, tmp_path: Path) -> None:
     port = free_port()
     with served(tmp_path, port) as url:

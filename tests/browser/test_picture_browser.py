@@ -60,6 +60,7 @@ def test_a_moment_is_saved_as_the_trace_has_it(page: Page, address: str, tmp_pat
     assert len(lit) >= 128  # every word of the first pass
 
 
+@pytest.mark.thorough
 def test_it_steps_plays_and_scrubs(page: Page, address: str) -> None:
     at_rest(page, f"{address}{FIRST}")
     part(page, "first").click()
@@ -168,7 +169,7 @@ def test_reduced_motion_shows_the_next_moment_at_once(laptop: BrowserContext, pa
     expect(part(page, "play")).to_have_attribute("aria-label", "Play")
 
 
-@pytest.mark.thorough
+@pytest.mark.release
 def test_a_block_of_256_threads_leaves_time_between_two_frames(page: Page, address: str) -> None:
     """At 60 frames a second there are 16.7 ms for each; what is drawn takes half of them at most, as a rule."""
     at_rest(page, f"{address}{FIRST.replace('block=128', 'block=256')}")
@@ -271,7 +272,7 @@ def test_the_captions_of_tiles_are_whole_on_a_small_projector(
     assert not [text for text in texts if text.endswith("…") and not text[0].isdigit()]  # a line of code may be cut
 
 
-@pytest.mark.thorough
+@pytest.mark.release
 def test_a_block_with_much_shared_memory_leaves_its_threads_their_place(
     page: Page, address: str, tmp_path: Path
 ) -> None:
@@ -287,7 +288,7 @@ def test_a_block_with_much_shared_memory_leaves_its_threads_their_place(
     assert len(root.findall(f"{SVG}path")) == 16  # of one warp: lower arrows than these hide the lanes
 
 
-@pytest.mark.thorough
+@pytest.mark.release
 def test_it_opens_where_most_threads_add_not_where_one_takes_the_ragged_end(
     page: Page, address: str, tmp_path: Path
 ) -> None:

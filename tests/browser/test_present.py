@@ -94,6 +94,7 @@ def all_troubles(page: Page, rungs: int) -> dict[str, list[str]]:
     return found
 
 
+@pytest.mark.thorough
 def test_a_short_and_a_long_rung_fit(page: Page, address: str) -> None:
     opened(page, f"{address}/?ladder=harris&n=4096&present=1&rung=reduce_unroll_volatile")
     assert troubles(page) == []

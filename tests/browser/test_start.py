@@ -86,7 +86,7 @@ def test_streamlits_variables_and_what_follows_two_dashes_count(tmp_path: Path) 
         wait_until_healthy(f"http://127.0.0.2:{port}/ladder", server, log)
 
 
-@pytest.mark.thorough
+@pytest.mark.release
 def test_in_streamlits_spelling(tmp_path: Path) -> None:
     port = free_port()
     with started(tmp_path, f"--server.port={port}", "--server.address=127.0.0.2") as (server, log):

@@ -49,7 +49,7 @@ def test_a_kernel_without_a_choice_keeps_its_tile() -> None:
     assert tile_of(kernel, 777, 16) == kernel.tile
 
 
-@pytest.mark.thorough
+@pytest.mark.sampled(quick=0, thorough=3)
 @pytest.mark.parametrize(
     ("multiprocessors", "n", "columns", "slices"),
     [

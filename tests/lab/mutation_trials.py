@@ -197,7 +197,7 @@ def sample(count: int, seed: int) -> Iterator[tuple[Subject, Mutant]]:
 
 
 def main() -> None:
-    """Try a sample and print what came of it."""
+    """Try a sample and print the results."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--count", type=int, default=200)
     options.add_argument("--seed", type=int, default=1)

@@ -274,3 +274,33 @@ __global__ void k(float3 *v, float *s, int4 *w) {
              np.clip(a, 0.5, 1.5), np.maximum(a, b) * [1, 2, 3], -a - np.floor(-a)]  # fmt: skip
     assert np.allclose(made["v"][2:], right, rtol=1e-6) and (made["w"][1] == np.minimum(3 * w - 7, 5) - w).all()
     assert np.allclose(made["s"], [a @ b, np.sqrt(b @ b), 0.15625, a @ b], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("kind", "fits", "others"),
+    [("float", ("float32", "complex64"), ("float64", "int32", "uint8")),
+     ("int", ("int32", "uint32"), ("int64", "float32")),
+     ("unsigned char", ("uint8", "int8", "bool"), ("int32",)), ("double", ("float64",), ("float32",)),
+     ("__half", ("float16", "uint16"), ("float32", "int16")), ("float4", ("float32",), ("float64",)),
+     ("void", ("float64", "int8"), ())],
+)  # fmt: skip
+def test_an_array_of_another_type_is_refused(kind: str, fits: tuple[str, ...], others: tuple[str, ...]) -> None:
+    text = f"#include <cuda_fp16.h>\n__global__ void k({kind} *data) {{ }}\n"
+    made = engine.kernel(text)
+    for each in fits:
+        made.run(1, 1, (np.zeros(8, each),))
+    for each in others:
+        with pytest.raises(NotRunnable, match=f"`data` of k .* and an array of {each} is passed"):
+            made.run(1, 1, (np.zeros(8, each),))
+
+
+def test_the_type_of_a_template_and_of_a_field_is_checked_too() -> None:
+    text = """struct Pair { float *in; int n; };
+template <typename A> __global__ void k(const A *a, Pair p) { p.in[0] = a[0]; }
+"""
+    made, right = engine.kernel(text, "k<double>"), np.zeros(4, np.float32)
+    assert made.run(1, 1, (np.ones(1), (right, 4))).arrays["p.in"][0] == 1
+    with refused("kernel.array-of-another-type", NotRunnable):
+        made.run(1, 1, (right, (right, 4)))
+    with refused("kernel.field-of-another-type", NotRunnable):
+        made.run(1, 1, (np.ones(1), (np.zeros(4), 4)))

@@ -7,6 +7,7 @@ import pytest
 from engine.lab.checking import check_own
 from engine.lab.host_launch import launch_in_text
 from engine.lab.setups import Setup, fit_setup, propose_setup
+from engine.lab.structures import element_of
 
 KERNEL = "__global__ void k(const float *a, float *b, int n) { }\n"
 FILES = {
@@ -127,3 +128,95 @@ def test_a_renamed_kernel_keeps_its_launch() -> None:
 def test_a_text_that_says_it_a_thousand_times_is_read_soon(piece: str) -> None:
     launch_in_text(KERNEL + "k<<<1, t>>>();" + piece * (30_000 // len(piece)), "k")
     launch_in_text(KERNEL + piece * (30_000 // len(piece)), "k")
+
+
+SHARED = """__global__ void k(const float *a, float4 *b, int n) {
+  extern __shared__ double s[]; s[threadIdx.x] = a[0]; b[0].x = s[0];
+}
+"""
+MALLOCS = "cudaMalloc((void **)&x, N * sizeof(float)); cudaMalloc(&y, N * sizeof(float4)); "
+HOSTS = {
+    "a function that launches": (
+        "void launch(float *a, float4 *b, int size) { int t = 64; k<<<(size + t - 1) / t, t, t * 8>>>(a, b, size); }\n"
+        f"int main() {{ const int N = 1 << 10; float *x; float4 *y; {MALLOCS}launch(x, y, N); }}",
+        "k<<<16, 64, 512>>>(float32[1024]=random, float32[1024, 4]=zeros, 1024)",
+    ),
+    "a template that a function calls": (
+        "template <int T> void launch(float *n, float4 *y, int c) { k<<<c / T, T, T * sizeof(double)>>>(n, y, c); }\n"
+        "void run(float *p, float4 *q, int n) { launch<32>(p, q, n); }\n"
+        f"int main() {{ int N = 256; float *x; float4 *y; {MALLOCS}run(x, y, N); }}",
+        "k<<<8, 32, 256>>>(float32[256]=random, float32[256, 4]=zeros, 256)",
+    ),
+    "a size that the program's arguments may change": (
+        "int main(int argc, char **argv) { int N = argc > 1 ? atoi(argv[1]) : 256; int sizes[] = {32, 64};\n  "
+        f"float *x; float4 *y; {MALLOCS}for (int i = 0; i < 2; i++) {{\n"
+        "    int t = sizes[i]; k<<<N / t, t, 512>>>(x, y, N); } }",
+        "k<<<8, 32, 512>>>(float32[256]=random, float32[256, 4]=zeros, 256)",
+    ),
+    "the runtime's function": (
+        f"int main() {{ int N = 256; dim3 g(4), t(64); float *x; float4 *y; {MALLOCS}"
+        "void *all[] = {(void *)&x, &y, &N}; cudaLaunchKernel((void *)k, g, t, all, 512, 0); }",
+        "k<<<4, 64, 512>>>(float32[256]=random, float32[256, 4]=zeros, 256)",
+    ),
+    "names that the caller swaps": (
+        "void launch(float *x, float4 *y, int n, int m) { k<<<m, n, 0>>>(x, y, n); }\n"
+        f"int main() {{ int n = 4, rows = 64, N = 9; float *x; float4 *y; {MALLOCS}launch(x, y, rows, n); }}",
+        "k<<<(n + block - 1) / block, 64>>>(float32[n]=random, float32[n, 4]=zeros, n)",
+    ),
+    "a function that calls itself": (
+        "void f(int n) { f(n + 1); k<<<n, n>>>(x, y, n); }\nvoid g(int n) { f(n); }\nint main() { g(n); }",
+        "k<<<(n + block - 1) / block, 256, 8 * block>>>(float32[n]=random, float32[n, 4]=zeros, n)",
+    ),
+    "no host": ("", "k<<<(n + block - 1) / block, 256, 8 * block>>>(float32[n]=random, float32[n, 4]=zeros, n)"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTS)
+def test_a_launch_is_followed_to_its_caller(name: str) -> None:
+    host, call = HOSTS[name]
+    assert propose_setup(SHARED + host).call == call
+
+
+TYPES = """typedef double real; using idx = unsigned int;
+#define KIND short
+struct Body { float x, y, z; float v[3]; };
+typedef struct { int key; float value; } Pair;
+struct Odd { double d; int i; };
+"""
+
+
+@pytest.mark.parametrize(
+    ("written", "element"),
+    [("const real *__restrict__ p", ("float64", 1)), ("idx *p", ("uint32", 1)), ("KIND p[]", ("int16", 1)),
+     ("struct Body *p", ("float32", 6)), ("Pair *p", ("int32", 2)), ("uchar3 *p", ("uint8", 3)),
+     ("half2 *p", ("float16", 2)), ("cuDoubleComplex *p", ("float64", 2)), ("ulonglong4 *p", ("uint64", 4)),
+     ("unsigned long long *p", ("uint64", 1)), ("unsigned *p", ("uint32", 1)), ("float (*p)[16]", ("float32", 1)),
+     ("Odd *p", None), ("float **p", None), ("void *p", None), ("Other *p", None)],
+)  # fmt: skip
+def test_the_elements_of_an_array_are_read_off_its_type(written: str, element: tuple[str, int] | None) -> None:
+    found = element_of(TYPES, written)
+    assert (found and (found.kind, found.count)) == element
+
+
+@pytest.mark.parametrize(
+    ("body", "sizes"),
+    [("y[i] = x[i];", ("n", "n")), ("for (int j = 0; j < cols; j++) y[i] += x[i * cols + j];", ("n, n", "n")),
+     ("const float *row = x + i * cols; y[i] = row[0];", ("n, n", "n")),
+     ("int at = (i * rows + 1) * cols; int next = at + i; y[next] = x[i];", ("n", "n, n, n")),
+     ("y[i * blockDim.x] = x[i * 4];", ("n", "n"))],
+)  # fmt: skip
+def test_an_array_whose_index_multiplies_a_size_has_a_side_more(body: str, sizes: tuple[str, str]) -> None:
+    text = f"__global__ void k(const float *x, float *y, int rows, int cols) {{ int i = threadIdx.x; {body} }}\n"
+    assert propose_setup(text).arguments[:2] == tuple(
+        f"float32[{size}]={fill}" for size, fill in zip(sizes, ("random", "zeros"), strict=True)
+    )
+
+
+def test_a_constant_that_is_also_a_name_of_a_parameter_is_made_smaller() -> None:
+    text = """const int N = 100000000;
+__global__ void k(double *x, int N) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < N) x[i] = 1; }
+int main() { double *x; cudaMalloc(&x, N * sizeof(double)); k<<<N / 128, 128>>>(x, N); }
+"""
+    assert "N = " in propose_setup(text).assumed
+    larger = text.replace("(&x, N", "(&x, 3 * 50000000").replace("k<<<N", "k<<<1000")
+    assert propose_setup(larger.replace("x, N)", "x, 5)")).assumed == ""  # and nothing can be made smaller

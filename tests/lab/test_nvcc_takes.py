@@ -12,6 +12,7 @@ import pytest
 
 import engine
 from engine.lab.kernels import kernels
+from engine.lab.setups import propose_setup
 from engine.machine.cupy_cache import VARIABLE, cache_trouble, settle_cache
 from engine.records import CompileError, NotRunnable, RunFailed
 from tests.sentences import refused, says, sentence
@@ -72,6 +73,18 @@ __global__ void sized(int *a) { extern __shared__ int s[]; s[threadIdx.x] = a[0]
         engine.kernel(text, "sized").run(1, 96, (np.zeros(2, np.int32),))
 
 
+def test_a_local_array_is_named_if_it_is_the_only_one() -> None:
+    one = (
+        "__global__ void k(int *a, int n) { int own[8]; for (int i = 0; i < n; i++) own[i] = i; a[0] = own[n / 2]; }\n"
+    )
+    with refused("local.array", RunFailed):
+        engine.kernel(one).run(1, 1, (np.zeros(2, np.int32), 9))
+    with refused("local.arrays", RunFailed):
+        engine.kernel(one.replace("own[8];", "own[8], more[4]; more[n % 4] = n; a[1] = more[a[0] % 4];")).run(
+            1, 1, (np.zeros(2, np.int32), 60)
+        )
+
+
 def test_a_kernel_that_is_named_compiles_alone() -> None:
     text = """__global__ void other(int *a) { a[0] = missing; }
 template <int N> __global__ void many(int *a) { a[0] = N + missing; }
@@ -89,7 +102,7 @@ template <typename Op, typename A> __global__ void apply(int *a, Op op, A by) { 
 """
     for launch in ("apply<<<1, 1>>>(d, Add(), 2.5);", "Add add; double b; apply<<<1, 1>>>(d, add, b);"):
         assert engine.kernel(f"{text}int main() {{ int *d; {launch} }}\n").name == "apply<Add, double>"
-    with pytest.raises(NotRunnable, match="is a template"):
+    with pytest.raises(NotRunnable, match="gets a lambda"):
         engine.kernel(text + "int main() { apply<<<1, 1>>>(d, [=] __device__ (int a, int b) { return a; }, 2); }\n")
 
 
@@ -217,6 +230,28 @@ __global__ void k(int *a) { a[0] = RAND_MAX > 7 ? 7 : EXIT_FAILURE; }
 using namespace std;
 __global__ void k(int *a) { pair<int, int> p(3, 4); swap(p.first, p.second); a[0] = p.first + p.second; }
 """,
+    "a macro that is empty for other compilers": """#ifdef __CUDACC__
+#define BOTH __host__ __device__
+#else
+#define BOTH
+#endif
+BOTH inline int seven() { return 7; }
+__global__ void k(int *a) { __asm__ __volatile__("mov.u32 %0, %1;" : "=r"(a[0]) : "r"(seven())); }
+""",
+    "macros without a semicolon": """#define EVERY(what) what(float) what(int)
+namespace own {
+template <class A> class Wrong { std::vector<A> all; };
+#define INSTANCE(A) template class Wrong<A>;
+EVERY(INSTANCE)
+#undef INSTANCE
+}
+__global__ void k(int *a) { a[0] = 7; }
+""",
+    "a type that the host's library would bring": """#include <cublas_v2.h>
+typedef __nv_bfloat16 real;
+__global__ void k(int *a) { real x = (real)3.5f; a[0] = (float)x * 2; }
+__global__ void copies(const __grid_constant__ CUtensorMap map) { }
+""",
     "the branch that is taken": """#define VERSION 2
 #if VERSION == 1
 __global__ void k(float *a, int n) { a[0] = n; }
@@ -255,6 +290,13 @@ def test_a_character_that_is_no_c_is_named(strange: str) -> None:
         engine.kernel(f"__global__ void k(int *a) {{\n  a[0] = {strange};\n}}\n")
 
 
+def test_the_last_arguments_of_a_template_follow_from_the_values() -> None:
+    text = """template <int N, class A, class B> __global__ void k(A *a, B by) { a[0] = N * by; }
+int main() { int *a; double by = 2; k<3><<<1, 1>>>(a, by); }
+"""
+    assert engine.kernel(text).name == "k<3, int, double>"
+
+
 def test_an_enumerator_and_a_member_are_template_arguments() -> None:
     text = """enum class Op { Add, Mul }; enum { FEW = 3, MANY }; struct Traits { static constexpr int N = 5; };
 template <Op op, int N, int M> __global__ void k(int *a) { a[0] = int(op) + N + M; }
@@ -265,3 +307,40 @@ int main() { k<Op::Mul, MANY, Traits::N><<<1, 1>>>(0); }
     assert kernel.run(1, 1, (np.zeros(1, np.int32),)).arrays["a"].tolist() == [10]
     special = "template <int N> __global__ void k(int *a) { }\ntemplate <> __global__ void k<3>(int *a) { a[0] = 4; }\n"
     assert engine.kernel(special, "k<3>").run(1, 1, (np.zeros(1, np.int32),)).arrays["a"].tolist() == [4]
+
+
+def test_video_instructions_compute_on_words_and_on_their_parts() -> None:
+    text = """#define ASK(opcode) asm(opcode " %0, %1, %2, %3;" : "=r"(x) : "r"(a[0]), "r"(a[1]), "r"(7)); a[at++] = x;
+__global__ void k(unsigned *a) {
+    unsigned x; int at = 2;
+    ASK("vabsdiff.u32.u32.u32.add") ASK("vadd4.u32.u32.u32.sat") ASK("vmax2.s32.s32.s32")
+    ASK("vabsdiff4.u32.u32.u32.add")
+}
+"""
+    first, second = 0xFF018005, 0x02030409
+    made = engine.kernel(text).run(1, 1, (np.array([first, second, 0, 0, 0, 0], np.uint32),)).arrays["a"].tolist()
+    assert made[2:] == [first - second + 7, 0xFF04840E, 0x02030409, 7 + 0xFD + 2 + 0x7C + 4]
+
+
+def test_macros_may_make_whole_kernels_and_their_names() -> None:
+    text = """#define NAME(x) x##_kernel
+#define MAKE(A, by) __global__ void add_##A(A *a, A b) { \\
+    a[0] += b * by; \\
+}
+MAKE(float, 3)
+MAKE(int, 2)
+__global__ void NAME(set)(int *a, int b) { a[0] = b; }
+int main() { add_int<<<1, 32>>>(0, 1); NAME(set)<<<1, 64>>>(0, 1); }
+"""
+    for name, right in (("add_int", 10), ("set_kernel", 5)):
+        assert engine.kernel(text, name).run(1, 1, (np.zeros(1, np.int32), 5)).arrays["a"].tolist() == [right]
+    assert [one.name for one in kernels(text)] == ["add_float", "add_int", "set_kernel"]
+    assert propose_setup(text, "set_kernel").block == ("64",)
+
+
+def test_a_lambda_has_no_name_to_launch_it_with() -> None:
+    text = "template <typename F> __global__ void k(int *a, F f) { a[0] = f(1); }\n"
+    with refused("template.lambda", NotRunnable):
+        engine.kernel(text + "int main() {\n  auto f = [] __device__ (int x) { return x; };\n  k<<<1, 1>>>(0, f);\n}\n")
+    with pytest.raises(NotRunnable, match="line 2: k gets a lambda"):
+        engine.kernel(text + "int main() { k<<<1, 1>>>(0, [=] __device__ (int x) { return x; }); }\n")

@@ -1,7 +1,7 @@
 """Run a small kernel in every order of its threads' memory accesses.
 
 Every thread is a crew of its own under the schedule "independent". A thread stops before each access; threads that are
-about to access nothing run on at once, because their order changes nothing.
+about to access nothing run on at once, because their order changes nothing. Delayed stores arrive before any access.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 
 from engine.backends.emulator.loading import load
-from engine.backends.emulator.ptx.program import Program
+from engine.backends.emulator.ptx.program import BasicBlock, Program
 from engine.backends.emulator.ptx.traits import traits_of
 from engine.backends.emulator.running import lanes
 from engine.backends.emulator.state.schedule import Schedule
+from engine.backends.emulator.state.store_buffer import StoreBuffer
 from engine.backends.emulator.watching.races.hazards import Hazards
 from engine.records import Array, Source
 from tests.backends.emulator.small_kernels import execute, zeros
@@ -63,8 +64,16 @@ class EveryThread:
         return quiet[0] if quiet else keys[self._choices.pick(len(keys))]
 
     def _accesses(self, place: int) -> bool:
-        body = self._program.block_at(place).body
-        return any(traits_of(item.opcode).memory and item.space not in ("param", "local", "const") for item in body)
+        return accesses_memory(self._program.block_at(place))
+
+
+def accesses_memory(block: BasicBlock) -> bool:
+    """Return whether other threads may see when this block runs: it accesses memory, or its fence drains stores."""
+    return any(
+        (traits_of(item.opcode).memory and item.space not in ("param", "local", "const"))
+        or item.words[0] in ("fence", "membar")
+        for item in block.body
+    )
 
 
 def outcomes(text: str, name: str, threads: int, where: str) -> Iterator[tuple[Outcome, tuple[str, ...]]]:
@@ -84,9 +93,13 @@ def outcomes(text: str, name: str, threads: int, where: str) -> Iterator[tuple[O
         choices, hazards = Choices(given, []), Hazards()
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(lanes, "Crews", lambda *_, of=choices: EveryThread(program, crews, of))
+            patch.setattr(
+                StoreBuffer, "is_due", lambda _, block, of=choices: accesses_memory(block) and of.pick(2) == 1
+            )
             made = execute(
                 text, threads if where == "blocks" else 1, block, name=name, observers=[hazards],
-                schedule=Schedule("independent"), cooperative=where == "blocks", x=zeros(96), o=zeros(8),
+                schedule=Schedule("independent"), cooperative=where == "blocks", x=zeros(96),
+                o=np.array([0] * 8 + [1], np.int32),
             )  # fmt: skip
         yield tuple(made["o"][: 2 * threads].tolist()), tuple(finding.kind for finding in hazards.findings())
         given = choices.following()

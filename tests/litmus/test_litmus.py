@@ -29,13 +29,26 @@ __device__ int load_block(int *p) { int v;
     asm volatile("ld.acquire.cta.global.s32 %0, [%1];" : "=r"(v) : "l"(p) : "memory"); return v; }
 __device__ void store_block(int *p, int v) {
     asm volatile("st.release.cta.global.s32 [%0], %1;" :: "l"(p), "r"(v) : "memory"); }
+#define PTX(...) asm volatile(__VA_ARGS__ ::: "memory")
+#define OF_BARRIER(text) asm volatile(text :: "r"((unsigned)__cvta_generic_to_shared(&barrier)) : "memory");
+#define INIT OF_BARRIER("mbarrier.init.shared.b64 [%0], 2;")
+#define ARRIVE OF_BARRIER("mbarrier.arrive.shared.b64 _, [%0];")
+#define WAIT OF_BARRIER("{ .reg .pred p; L: mbarrier.try_wait.parity.shared.b64 p, [%0], 0; @!p bra L; }")
+#define COPY asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" :: "r"((unsigned)__cvta_generic_to_shared(&X)), \
+    "l"(o + 8) : "memory");
+"""
+GROUPS = "#include <cooperative_groups.h>\nnamespace cg = cooperative_groups;\n"
+LIBRARY = """#include <cuda/atomic>
+#define REF(word, scope) cuda::atomic_ref<int, cuda::thread_scope_##scope>(word)
+#define ORDER(order) cuda::memory_order_##order
 """
 
 
 @dataclass(frozen=True)
 class Litmus:
     """A litmus test. `threads`: the steps of each thread; at MEET all threads execute `meet`. `race`: some order has a
-    finding. `weak`: outcomes that CUDA allows and no order gives."""
+    finding. `weak`: outcomes that CUDA allows and no order gives. `shared`: X, Y and Z are in shared memory, and thread
+    0 does `first` before all start. `header`: of a library."""
 
     threads: tuple[str, ...]
     race: bool
@@ -43,6 +56,9 @@ class Litmus:
     where: Literal["lanes", "warps", "blocks"] = "blocks"
     weak: frozenset[Outcome] = frozenset()
     meet: str = ""
+    shared: bool = False
+    first: str = ""
+    header: str = ""
 
 
 SB = {(0, 0, 1, 0), (1, 0, 0, 0), (1, 0, 1, 0)}
@@ -55,10 +71,41 @@ LOCK = (
     "if (!atomicCAS(&Y, 0, 1)) {{ {fence} STEP a = X + 1; X = a; {fence} STEP atomicExch(&Y, 0); }}"  # else it gives up
 )
 LOCKED = {(1, 0, 0, 0), (0, 0, 1, 0), (1, 0, 2, 0), (2, 0, 1, 0)}
+DEKKER = "V({}) = 1; {fence} STEP if (V({}) == 0) {{ b = 1; __threadfence(); STEP a = Z + 1; Z = a; __threadfence(); }}"
+ENTERED = {(0, 0, 0, 0), (0, 0, 1, 1), (1, 1, 0, 0)}
+PART = 'if (thread {}= 0) PTX("bar.arrive 1, 64;"); else PTX("bar.sync 1, 64;");'
+PAIR = ("X = 1; MEET", "MEET b = X;")
+SEEN, UNSEEN = {(0, 0, 0, 1)}, {(0, 0, 0, 0), (0, 0, 0, 1)}
+
+
+def passed(
+    write: str, read: str, race: bool, where: Literal["lanes", "warps", "blocks"] = "blocks", shared: bool = False,
+    header: str = "",
+) -> Litmus:  # fmt: skip
+    """A thread writes X and does `write`; another one does `read`, with the flag in `a`, and reads X if it is set."""
+    before, _, after = read.partition("|")
+    reader = f"a = {before}; if (a) {{ {after} STEP b = X; }}"
+    return Litmus((f"X = 1; {write}", reader), race, MP, where, shared=shared, header=header)
+
+
 TESTS = {
     "store_buffering_plain": Litmus(("X = 1; STEP a = Y;", "Y = 1; STEP a = X;"), True, SB),
     "store_buffering_volatile": Litmus(
-        ("V(X) = 1; STEP a = V(Y);", "V(Y) = 1; STEP a = V(X);"), False, SB, weak=frozenset({(0, 0, 0, 0)})
+        ("V(X) = 1; STEP a = V(Y);", "V(Y) = 1; STEP a = V(X);"), False, SB | {(0, 0, 0, 0)}
+    ),
+    "store_buffering_relaxed": Litmus(
+        ("store_relaxed(&X, 1); STEP a = load_relaxed(&Y);", "store_relaxed(&Y, 1); STEP a = load_relaxed(&X);"),
+        False, SB | {(0, 0, 0, 0)},
+    ),
+    "store_buffering_own_store": Litmus(
+        ("V(X) = 1; STEP a = V(X); STEP b = V(Y);", "V(Y) = 1; STEP a = V(Y); STEP b = V(X);"), False,
+        {(1, 0, 1, 1), (1, 1, 1, 0), (1, 1, 1, 1)}, weak=frozenset({(1, 0, 1, 0)}),
+    ),
+    "dekker_with_fences": Litmus((DEKKER.format("X", "Y", fence="__threadfence();"),
+                                  DEKKER.format("Y", "X", fence="__threadfence();")), False, ENTERED),
+    "dekker_without_the_first_fence": Litmus(
+        (DEKKER.format("X", "Y", fence=""), DEKKER.format("Y", "X", fence="")), True,
+        ENTERED | {(1, 1, 2, 1), (2, 1, 1, 1)},
     ),
     "store_buffering_fences": Litmus(
         ("V(X) = 1; __threadfence(); STEP a = V(Y);", "V(Y) = 1; __threadfence(); STEP a = V(X);"), False, SB
@@ -134,6 +181,110 @@ TESTS = {
     "warps_and_a_syncwarp": Litmus(
         ("X = 1; MEET", "MEET b = X;"), True, {(0, 0, 0, 0), (0, 0, 0, 1)}, "warps", meet="__syncwarp();"
     ),
+    "message_fence_of_the_writer": passed("__threadfence(); STEP V(Y) = 1;", "V(Y)", True),
+    "message_fence_of_the_reader": passed("STEP V(Y) = 1;", "V(Y)|__threadfence();", True),
+    "message_release_relaxed": passed("STEP store_release(&Y, 1);", "load_relaxed(&Y)", True),
+    "message_relaxed_acquire": passed("STEP store_relaxed(&Y, 1);", "load_acquire(&Y)", True),
+    "message_acquire_of_a_block": passed("STEP store_release(&Y, 1);", "load_block(&Y)", True),
+    "message_fence_and_acquire": passed("__threadfence(); STEP store_relaxed(&Y, 1);", "load_acquire(&Y)", False),
+    "message_fence_acq_rel": passed(
+        'PTX("fence.acq_rel.gpu;"); STEP store_relaxed(&Y, 1);', 'load_relaxed(&Y)|PTX("fence.acq_rel.gpu;");', False
+    ),
+    "message_fence_acq_rel_of_a_block": passed(
+        'PTX("fence.acq_rel.cta;"); STEP store_relaxed(&Y, 1);', 'load_relaxed(&Y)|PTX("fence.acq_rel.cta;");', True
+    ),
+    "message_release_by_red": passed(
+        'STEP asm volatile("red.release.gpu.global.add.s32 [%0], 1;" :: "l"(&Y) : "memory");', "load_acquire(&Y)", False
+    ),
+    "message_another_flag": passed("STEP store_release(&Z, 1); STEP store_relaxed(&Y, 1);", "load_acquire(&Y)", True),
+    "message_in_shared_memory": passed(
+        "__threadfence_block(); STEP V(Y) = 1;", "V(Y)|__threadfence_block();", False, "warps", True
+    ),
+    "message_in_shared_memory_without_fences": passed("STEP V(Y) = 1;", "V(Y)", True, "warps", True),
+    "release_sequence": Litmus(
+        ("X = 1; STEP store_release(&Y, 1);", "if (load_relaxed(&Y)) { STEP atomicAdd(&Y, 1); }",
+         "a = load_acquire(&Y); if (a == 2) { STEP b = X; }"),
+        False, {(0, 0, 0, 0, a, b) for a, b in ((0, 0), (1, 0), (2, 1))},
+    ),
+    "store_buffering_fence_sc": Litmus(
+        ('store_relaxed(&X, 1); PTX("fence.sc.gpu;"); STEP a = load_relaxed(&Y);',
+         'store_relaxed(&Y, 1); PTX("fence.sc.gpu;"); STEP a = load_relaxed(&X);'), False, SB,
+    ),
+    "atomics_of_a_block": Litmus(
+        ("a = atomicAdd_block(&X, 1);",) * 2, True, {(0, 0, 1, 0), (1, 0, 0, 0)}
+    ),
+    "atomics_in_a_block": Litmus(
+        ("a = atomicAdd_block(&X, 1);",) * 2, False, {(0, 0, 1, 0), (1, 0, 0, 0)}, "warps"
+    ),
+    "store_under_an_atomic": Litmus(("X = 0; STEP a = atomicAdd(&X, 1);", "a = atomicAdd(&X, 1);"), True,
+                                    {(0, 0, 1, 0), (0, 0, 0, 0), (1, 0, 0, 0)}),
+    "lanes_and_a_part_of_a_syncwarp": Litmus(
+        PAIR, False, SEEN, "lanes", meet="if (thread < 2) __syncwarp(3);"
+    ),
+    "lanes_and_a_syncwarp_of_their_own": Litmus(PAIR, True, UNSEEN, "lanes", meet="__syncwarp(1u << thread);"),
+    "lanes_and_volatile": Litmus(("V(X) = 1; MEET", "MEET b = V(X);"), True, UNSEEN, "lanes", shared=True),
+    "warps_and_volatile": Litmus(("V(X) = 1; MEET", "MEET b = V(X);"), True, UNSEEN, "warps", shared=True),
+    "warps_and_a_vote_of_the_block": Litmus(PAIR, False, {(1, 0, 1, 1)}, "warps", meet="a = __syncthreads_or(1);"),
+    "warps_and_a_count_of_the_block": Litmus(PAIR, False, {(64, 0, 64, 1)}, "warps",
+                                             meet="a = __syncthreads_count(1);"),
+    "the_writer_arrives": Litmus(PAIR, False, SEEN, "warps", meet=PART.format("=")),
+    "the_reader_arrives": Litmus(PAIR, True, UNSEEN, "warps", meet=PART.format("!")),
+    "warps_and_barriers_of_their_own": Litmus(
+        PAIR, True, UNSEEN, "warps", meet='asm volatile("bar.sync %0, 32;" :: "r"(thread + 1) : "memory");'
+    ),
+    "the_writer_arrives_at_an_mbarrier": Litmus(
+        ("X = 1; ARRIVE", "ARRIVE WAIT STEP b = X;"), False, SEEN, "warps", shared=True, first="INIT"
+    ),
+    "the_reader_does_not_wait_at_an_mbarrier": Litmus(
+        ("X = 1; ARRIVE", "ARRIVE STEP b = X;"), True, UNSEEN, "warps", shared=True, first="INIT"
+    ),
+    "the_writer_arrives_too_early_at_an_mbarrier": Litmus(
+        ("ARRIVE STEP X = 1;", "ARRIVE WAIT STEP b = X;"), True, UNSEEN, "warps", shared=True, first="INIT"
+    ),
+    "an_awaited_copy": Litmus(
+        ('COPY PTX("cp.async.wait_all;"); MEET', "MEET b = X;"), False, SEEN, "warps", meet="__syncthreads();",
+        shared=True,
+    ),
+    "an_awaited_copy_without_a_barrier": Litmus(
+        ('COPY PTX("cp.async.wait_all;");', "b = X;"), True, UNSEEN, "warps", shared=True
+    ),
+    "a_copy_without_a_wait": Litmus(
+        ("COPY MEET", "MEET b = X;"), True, {(0, 0, 0, 0)}, "warps", meet="__syncthreads();", shared=True
+    ),
+    "lanes_and_the_sync_of_a_tile": Litmus(
+        PAIR, False, SEEN, "lanes", meet="cg::tiled_partition<32>(cg::this_thread_block()).sync();", header=GROUPS
+    ),
+    "lanes_and_the_sync_of_small_tiles": Litmus(
+        PAIR, True, UNSEEN, "lanes", meet="cg::tiled_partition<1>(cg::this_thread_block()).sync();", header=GROUPS
+    ),
+    "lanes_and_the_sync_of_coalesced_threads": Litmus(
+        PAIR, False, SEEN, "lanes", meet="__syncwarp(); cg::coalesced_threads().sync();", header=GROUPS
+    ),
+    "warps_and_the_sync_of_a_block": Litmus(
+        PAIR, False, SEEN, "warps", meet="cg::this_thread_block().sync();", header=GROUPS
+    ),
+    "atomic_ref_release_acquire": passed(
+        "STEP REF(Y, device).store(1, ORDER(release));", "REF(Y, device).load(ORDER(acquire))", False, header=LIBRARY
+    ),
+    "atomic_ref_seq_cst": passed(
+        "STEP REF(Y, device).store(1);", "REF(Y, device).load()", False, header=LIBRARY
+    ),
+    "atomic_ref_relaxed": passed(
+        "STEP REF(Y, device).store(1, ORDER(relaxed));", "REF(Y, device).load(ORDER(relaxed))", True, header=LIBRARY
+    ),
+    "atomic_ref_of_a_block": passed(
+        "STEP REF(Y, block).store(1, ORDER(release));", "REF(Y, block).load(ORDER(acquire))", True, header=LIBRARY
+    ),
+    "atomic_ref_in_a_block": passed(
+        "STEP REF(Y, block).store(1, ORDER(release));", "REF(Y, block).load(ORDER(acquire))", False, "warps", True,
+        LIBRARY,
+    ),
+    "atomic_thread_fence": passed(
+        "cuda::atomic_thread_fence(ORDER(release), cuda::thread_scope_device); "
+        "STEP REF(Y, device).store(1, ORDER(relaxed));",
+        "REF(Y, device).load(ORDER(relaxed))|cuda::atomic_thread_fence(ORDER(acquire), cuda::thread_scope_device);",
+        False, header=LIBRARY,
+    ),
     "independent_reads": Litmus(
         ("V(X) = 1;", "V(Y) = 1;", "a = V(X); STEP b = V(Y);", "a = V(Y); STEP b = V(X);"), False,
         {(0, 0, 0, 0, a, b, c, d) for a in (0, 1) for b in (0, 1) for c in (0, 1) for d in (0, 1)}
@@ -150,20 +301,32 @@ def kernel(name: str, test: Litmus) -> str:
     parts = zip(*(f"{steps} {report}".split("MEET") for steps in test.threads), strict=True)
     roles = [" else ".join(f"if (acts && thread == {number}) {{ {steps} }}" for number, steps in enumerate(part))
              for part in parts]  # fmt: skip
+    start = (
+        "__shared__ int words[96]; __shared__ unsigned long long barrier; x = words;\n"
+        f"if (threadIdx.x == 0) {{ X = Y = Z = 0; {test.first} }}\n__syncthreads();\n"
+    )
     return (
         f'extern "C" __global__ void {name}(int *x, int *o) {{\nint thread = {thread}, a = 0, b = 0;\n'
-        f"bool acts = {acts};\n" + f"\nSTEP {test.meet} STEP\n".join(roles) + "\n}\n"
+        f"bool acts = {acts};\n{start * test.shared}" + f"\nSTEP {test.meet} STEP\n".join(roles) + "\n}\n"
     )
 
 
-TEXT = HEAD + "".join(kernel(name, test) for name, test in TESTS.items())
+TEXTS = {
+    header: header + HEAD + "".join(kernel(name, test) for name, test in TESTS.items() if test.header == header)
+    for header in ("", GROUPS, LIBRARY)
+}
+
+
+def is_quick(name: str) -> bool:
+    """Whether a test is compiled and run in a second."""
+    return len(TESTS[name].threads) == 2 and not TESTS[name].header and "dekker" not in name
 
 
 @pytest.mark.sampled(quick=3)
-@pytest.mark.parametrize("name", [case(name, quick=len(test.threads) == 2, id=name) for name, test in TESTS.items()])
+@pytest.mark.parametrize("name", [case(name, quick=is_quick(name), id=name) for name in TESTS])
 def test_every_order_gives_an_allowed_outcome_and_races_are_reported(name: str) -> None:
     test = TESTS[name]
-    seen = list(outcomes(TEXT, name, len(test.threads), test.where))
+    seen = list(outcomes(TEXTS[test.header], name, len(test.threads), test.where))
     assert {outcome for outcome, _ in seen} == test.outcomes
     assert not test.outcomes & test.weak
     assert any(kinds for _, kinds in seen) == test.race, {kind for _, kinds in seen for kind in kinds}

@@ -25,7 +25,7 @@ BROKEN = {
     "typo": (HEAD + "{ int three = 3 }", 'does not compile: line 1: expected a ";".'),
     "empty": ("", "has no kernel named row_sums_block"),
     "endless": (HEAD + "{ while (n) out[0] += in[0]; }", "this loop never ends"),
-    "outside": (HEAD + "{ out[0] = in[n * n + 7]; }", "reads element 8 of `in`, which has 1 elements."),
+    "outside": (HEAD + "{ out[0] = in[n * n + 7]; }", "reads element 8 of `in`, which has 1 element."),
     "password": ('#include "/etc/passwd"\n' + HEAD + "{}", "only headers of the include folders can be included"),
     "trap": (HEAD + '{ asm volatile("trap;"); }', "the kernel stops itself here"),
 }  # fmt: skip
@@ -54,6 +54,7 @@ def test_everybody_is_graded(folder: Path, capsys: pytest.CaptureFixture[str]) -
             "answer": True, "findings": True, "coalesced": True, "faster": None}  # fmt: skip
 
 
+@pytest.mark.thorough
 def test_a_table_of_the_shown_answers_fails_at_the_hidden_size(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -85,6 +86,7 @@ def test_the_wrong_answers_of_any_folder_are_tried(tmp_path: Path, capsys: pytes
     assert main(["sheets", "--try"]) == 2
 
 
+@pytest.mark.thorough
 def test_a_hostile_submission_costs_its_own_sentence(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, (text, _) in BROKEN.items():
         (folder / f"{name}.cu").write_text(text)

@@ -92,7 +92,7 @@ def test_a_race_answers_differently_under_every_order_and_the_page_remembers() -
 FIRST_LADDERS = {ladder.topic: name for name, ladder in reversed(LADDERS.items())}.values()
 
 
-@pytest.mark.sampled(quick=4)
+@pytest.mark.sampled(quick=4, thorough=3)
 @pytest.mark.parametrize(
     "ladder", [case(name, quick=name in FIRST_LADDERS, thorough=turn(name, 0, 3)) for name in LADDERS]
 )
@@ -158,6 +158,7 @@ def test_the_lanes_are_a_figure_coloured_by_line_as_in_the_source() -> None:
     assert asked(app)["warp"] == "1"
 
 
+@pytest.mark.sampled(quick=3)
 @pytest.mark.parametrize(
     ("address", "words"),
     [
@@ -171,6 +172,7 @@ def test_a_missing_block_launch_or_warp_is_one_message(address: dict[str, str], 
     assert any(words in said for said in messages_of(app, "warning"))
 
 
+@pytest.mark.sampled(quick=3)
 @pytest.mark.parametrize(
     ("address", "words"),
     [({"schedule": "backwards"}, "lockstep, independent"), ({"n": "many"}, "whole number"), ({"b": "x"}, "the block")],

@@ -25,7 +25,7 @@ FIRST_LADDERS = {ladder.topic: name for name, ladder in reversed(LADDERS.items()
 FIRST_KERNELS = {topic.kernels[0].name for topic in TOPICS.values()}
 
 
-@pytest.mark.sampled(quick=2)
+@pytest.mark.sampled(quick=2, thorough=3)
 @pytest.mark.parametrize("name", [case(name, quick=name in FIRST_LADDERS) for name in LADDERS])
 def test_every_ladder_opens_on_its_first_rung(name: str) -> None:
     ladder = LADDERS[name]
@@ -39,7 +39,7 @@ def test_every_ladder_opens_on_its_first_rung(name: str) -> None:
 
 
 # A page does the same with every kernel: the thorough run opens every third, a release all.
-@pytest.mark.sampled(quick=4, thorough=2)
+@pytest.mark.sampled(quick=4, thorough=4)
 @pytest.mark.parametrize(
     "name", [case(name, quick=name in FIRST_KERNELS, thorough=at % 3 == 0) for at, name in enumerate(KERNELS)]
 )
@@ -94,6 +94,7 @@ def test_a_warmed_up_run_answers_a_students_first_click(name: str) -> None:
     assert "emulated before" in html_of(app) and measurements.count() == 1
 
 
+@pytest.mark.thorough
 def test_run_the_ladder_fills_every_row() -> None:
     app = opened(ladder="harris", n="1000")
     app.button(key="run_ladder").click().run()

@@ -39,7 +39,7 @@ def test_an_odd_value_is_no_traceback(page: str, name: str, value: str) -> None:
     opened(page, **{name: value})
 
 
-@pytest.mark.thorough
+@pytest.mark.sampled(quick=0, thorough=3)
 @pytest.mark.parametrize("page", PAGES)
 def test_any_value_of_any_name_is_no_traceback(page: str) -> None:
     make, found, app = random.Random(page), [], opened(page)

@@ -24,7 +24,7 @@ from views.html.table import sweep_html
 from views.sweep.sweep import ways_of
 
 
-@pytest.mark.sampled(quick=2)
+@pytest.mark.sampled(quick=2, thorough=3)
 @pytest.mark.parametrize(
     ("topic", "over"),
     [case(name, over, quick=name == "aggregate") for name in TOPICS for over in ways_of(TOPICS[name])],

@@ -87,7 +87,7 @@ async def _service(asked: HTTPConnection, asks: Policy, role: Role | None) -> Re
 
 
 def is_local(asked: HTTPConnection) -> bool:
-    """Whether the request comes from a program on this computer, and not through a proxy."""
+    """Return whether the request comes from a program on this computer, and not through a proxy."""
     if asked.client is None or not is_loopback(asked.client.host) or not is_loopback(_host(asked)):
         return False
     # A proxy without forwarding headers speaks HTTP/1.0, as nginx does by default.
@@ -99,7 +99,7 @@ def _host(asked: HTTPConnection) -> str:
 
 
 def _of_this_site(asked: HTTPConnection) -> bool:
-    """Whether a browser's request comes from a page of this server. Other programs send no origin."""
+    """Return whether a browser's request comes from a page of this server. Other programs send no origin."""
     origin = asked.headers.get("origin")
     return origin is None or urlsplit(origin).netloc == asked.headers.get("host")
 
@@ -165,5 +165,5 @@ def _remembering(here: str, scope: Scope, send: Send) -> Send:
 
 
 def _of_ours(address: str) -> bool:
-    """Whether it is an address of this server that no browser takes for another server's."""
+    """Return whether this is an address of this server that no browser can mistake for another server's."""
     return address.startswith("/") and not address.startswith(("//", "/\\")) and address.isprintable()

@@ -10,7 +10,7 @@ from hashlib import sha256
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-# For answers that are no page, as scripts and fonts: browsers apply it only if such an address is opened itself.
+# For answers other than pages, such as scripts and fonts: a browser applies it only if the address itself is opened.
 NO_PAGE = "default-src 'none'; frame-ancestors 'self'"
 # Streamlit sets styles from its scripts, loads components from addresses that it makes in the browser, and its protocol
 # counts in WebAssembly.
@@ -73,7 +73,8 @@ def completed(headers: list[tuple[bytes, bytes]], encrypted: bool) -> list[tuple
 
 
 def _cookie(value: bytes, encrypted: bool) -> bytes:
-    """Return a cookie, Streamlit's own too, that travels by TLS alone if there is TLS, and not from other sites."""
+    """Return a cookie, ours or Streamlit's, with the attributes that keep it from other sites and, if there is TLS,
+    from plain HTTP."""
     attributes = [part.strip().partition(b"=")[0].lower() for part in value.split(b";")[1:]]
     if encrypted and b"secure" not in attributes:
         value += b"; Secure"

@@ -44,7 +44,7 @@ class Signer:
 
     def __init__(self, secret: bytes, keys: Mapping[str, str]) -> None:
         self._secret, self._keys = secret, keys
-        self._void: dict[str, int] = {}  # browser -> tokens issued up to then are void
+        self._void: dict[str, int] = {}  # browser -> the time up to which its tokens are void
         self._lock = threading.Lock()
 
     def issue(self, role: str, browser: str | None = None, now: float | None = None) -> str:
@@ -184,8 +184,8 @@ _current: Policy | None = None
 
 @dataclass(frozen=True)
 class Policy:
-    """What visitors have to show. `asks`: nothing, a class key or an account; `keys`: role -> key; `said`: the line
-    printed at the start."""
+    """The credentials that visitors must show. `asks`: nothing, a class key or an account; `keys`: role -> key; `said`:
+    the line printed at the start."""
 
     asks: Literal["nothing", "key", "account"]
     said: str
@@ -194,7 +194,7 @@ class Policy:
 
 
 def begin() -> None:
-    """Print the policy, and what is less safe here. BadKeys, NotRunnable."""
+    """Print the policy and its weaknesses here. BadKeys, NotRunnable."""
     print("\n".join(filter(None, (current().said, missing_confinement()))), flush=True)
 
 
@@ -246,7 +246,7 @@ def _find_keys(environment: Mapping[str, str], *, local: bool) -> tuple[dict[str
 
 
 def is_loopback(name: str | None) -> bool:
-    """Whether this address or name means this computer alone."""
+    """Return whether this address or name means this computer alone."""
     if name in (None, "", "localhost"):
         return name == "localhost"
     try:

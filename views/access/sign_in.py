@@ -22,14 +22,14 @@ from views.access import policy
 from views.access.headers import plain_page_policy
 from views.access.policy import Policy, Token
 
-EVERY_S, LONGEST_WAIT_S = 1.0, 10.0  # between the answers to wrong keys of one network; of one such answer
+EVERY_S, LONGEST_WAIT_S = 1.0, 10.0  # pause between the answers to one network, and the longest wait of one answer
 _ADDRESSES = 10_000
 
 
 class WrongKeys:
-    """The answers to wrong keys of each network leave one after the other. `clock`: seconds.
+    """Sends the answers to wrong keys one after the other, for each network separately. `clock`: seconds.
 
-    A right key waits for none of them: who types wrong keys holds up nobody.
+    A right key waits for none of them, so wrong keys hold up nobody.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -108,7 +108,7 @@ def check_key(asks: Policy, key: str, address: str) -> str | None:
 
 
 async def refusal(address: str) -> tuple[int, str]:
-    """Wait as long as a wrong key of this address has to; return the status and the sentence that refuse it."""
+    """Wait as long as a wrong key of this address must; return the status and the sentence of the refusal."""
     wait_s = _wrong_keys.wait_s(address)
     if wait_s is None:
         return 429, "This is not the class key. Too many wrong keys come from your network: wait a few seconds."

@@ -58,7 +58,7 @@ def _place(place: int, checked: Check) -> str:
 
 
 def _first(checked: Check, shown: int) -> tuple[int, Sequence[float | None]]:
-    """Return (index of the first, the shown elements), with an element that is wrong, if one is."""
+    """Return (index of the first, the shown elements), with a wrong element if there is one."""
     answer, skipped = checked.answer or (), 0
     first_off = min(checked.off) - checked.begin if checked.off else 0
     if first_off >= shown:
@@ -76,7 +76,7 @@ def array_html(name: str, dtype: str, count: int, first: Sequence[float | int | 
 
 
 def _wide(values: Sequence[float | None]) -> bool:
-    """Whether a cell would cut one of the numbers."""
+    """Return whether a cell would cut one of the numbers."""
     texts = map(_number, values)
     return any(len(text) - 0.5 * sum(text.count(narrow) for narrow in "-.") > DIGITS for text in texts)
 
@@ -95,12 +95,12 @@ def _caption(m: Measurement, checked: Check, shown: int) -> str:
     if checked.begin:
         first = f", {shown} from {place_text(checked, checked.begin)} on"
     if checked.first is None:
-        return f"The answer: {what}{first}. Another order is as right."
+        return f"The answer: {what}{first}. Any other order is as right."
     return f"The answer: {what}{first}; below each, the reference."
 
 
 def _counts(kernel: str) -> bool:
-    """Whether element i of the answer is the number of elements with value i."""
+    """Return whether element i of the answer is the number of elements with value i."""
     own = KERNELS[kernel].parameter if kernel in KERNELS else None
     return own is not None and own.name == "BINS"
 

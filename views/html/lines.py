@@ -25,8 +25,8 @@ _KINDS = {"shared-race": "race", "global-race": "race", "warp-race": "race in a 
           "uninitialised-heap": "not initialised", "use-after-free": "used after free", "bad-free": "wrong free",
           "unawaited-copy": "copy not waited for",
           "out-of-bounds": "out of bounds", "misaligned": "misaligned", "step-limit": "endless"}  # fmt: skip
-_HEADS = {"fall": "What this rung is meant to change", "rise": "What this rung brings with it",
-          "stay": "What this rung leaves as it was"}  # fmt: skip
+_HEADS = {"fall": "This rung is meant to lower", "rise": "This rung raises",
+          "stay": "This rung leaves unchanged"}  # fmt: skip
 _IN_PLACE = 1  # findings shown below a line; a click shows the others
 
 

@@ -31,5 +31,5 @@ def sentence_case(words: str) -> str:
 
 
 def whole_dates(words: str) -> str:
-    """Return the words with dates that no line breaks."""
+    """Return the words as HTML in which no date is broken over two lines."""
     return re.sub(r"\d{4}-\d\d-\d\d", r"<time>\g<0></time>", words)

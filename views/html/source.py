@@ -97,9 +97,7 @@ def coloured_lines(text: str) -> list[str]:
     lexer = CudaLexer(stripnl=False, ensurenl=False)
     html = highlight(text, lexer, HtmlFormatter(nowrap=True))
     lines = html.splitlines()
-    if len(lines) != len(
-        text.splitlines()
-    ):  # A token spans several lines: right line numbers matter more than colours.
+    if len(lines) != len(text.splitlines()):  # a token spans lines: right numbers matter more than colours
         return [escape(line) for line in text.splitlines()]
     return _closed(lines)
 

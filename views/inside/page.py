@@ -10,7 +10,7 @@ from pathlib import Path
 import streamlit as st
 
 from engine.backends.emulator.state.schedule import parse_schedule, schedule_line
-from engine.catalogue import KERNELS, TOPICS, Ladder, Topic, fault_before
+from engine.catalogue import KERNELS, TOPICS, Ladder, Topic
 from engine.figures.lanes import colours_of, line_colours
 from engine.history import profiles
 from engine.lectures import changes
@@ -96,7 +96,7 @@ def main() -> None:
     own = {**rungs.own_choices(ladder), "n": str(ladder.emulator_n or min(ladder.n, topic.emulator_max_n // 4))}
     address.recall_for(topic.name, own)
     if st.session_state.setdefault("ladder looked into", ladder.name) != ladder.name:
-        address.keep(topic.name, own)  # the menu took the lecture's own N, which may be a GPU's
+        address.keep(topic.name, own)  # the menu took the lecture's own N, which may be too large for the emulator
     st.session_state["ladder looked into"] = ladder.name
     position = rungs.pickers(ladder)
     keyboard.on_key({**rungs.stepping(ladder), "run": again})
@@ -231,7 +231,7 @@ def show_change(ladder: Ladder, position: int, inside: InsideWork, counter: str)
         told = changes.meant(ladder, position)
         meant = told[1] if told and told[0] == counter else None
         st.html(lines.before_after(change, (before.label, rung.label), (KERNELS[before.kernel].title, kernel.title),
-                                  meant, fault_before(ladder, position)))  # fmt: skip
+                                  meant, rung.fixes))  # fmt: skip
     show_hardware(inside)
 
 

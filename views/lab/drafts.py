@@ -79,7 +79,7 @@ def stored_draft(begun: Draft) -> Draft:
 
 
 def _owner() -> str | None:
-    """Return the owner's key in the store, from which no reader learns the cookie."""
+    """Return the owner's key in the store, which does not reveal the cookie."""
     name = visitor.name()
     return f"browser {sha256(name.encode()).hexdigest()[:32]}" if name else None
 

@@ -19,8 +19,8 @@ from views.html.table import cell, heading, table
 from views.lab.attempts import Attempt
 
 NOTHING_YET = (
-    '<p class="smallprint">Check compiles the source, runs it on the emulator, compares its answer, and marks what it '
-    "finds at its line. Run does the same, and then times it on the GPU of this machine, if there is one.</p>"
+    '<p class="smallprint">Check compiles the source, runs it on the emulator, compares its answer, and marks each '
+    "finding at its line. On a machine with a GPU, Run does the same and then times it.</p>"
 )
 MOST_MARKS = 12  # listed beside the editor; the lines have all of them
 _KINDS = {"error": "error", "warning": "warning", "finding": "found"}

@@ -55,7 +55,8 @@ def lectures_choices(topic: Topic, chosen: Mapping[str, str]) -> str:
 
 
 def in_order(kernel: Kernel) -> bool:
-    """Whether the page offers the order of execution instead of the grid size: on the emulator, if N fixes the grid."""
+    """Return whether the page offers the order of execution instead of the grid size (on the emulator, if N fixes the
+    grid)."""
     device, grid = st.session_state.get("device"), st.session_state.get("grid")
     emulated = device == "emulator" or (device in (None, AUTO) and not menus.has_gpu())
     return emulated and not strides(kernel) and grid in (None, "", AUTO)

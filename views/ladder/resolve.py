@@ -24,7 +24,7 @@ from views.ladder.panels import (
     roofline,
     trapezoids,
 )
-from views.ladder.panels.plot import BARS, TIMES
+from views.ladder.panels.bars import BARS, TIMES
 from views.ladder.view import KEPT, Page, Plot, Section
 from views.shared import menus
 from views.shared.menus import AUTO
@@ -64,7 +64,7 @@ def page_of(
     plot: str,
     found: tuple[service.HostGpu, ...],
 ) -> Page:
-    """Return the page with this rung of a ladder, one for all browsers. NotRunnable.
+    """Return the page of this rung, shared by all browsers. NotRunnable.
 
     `chosen`: the values of the menus; `order`: of execution; `plot`: the requested one, or ""; `found`: the GPUs of
     this computer.

@@ -16,9 +16,9 @@ from engine.lectures.judge import unkept
 from engine.records import Measurement
 from engine.records.counters import IN_TABLE
 from engine.records.words import STATUS_WORDS, number_text, size_text, text_of
+from views.chart.component import Chart
 from views.html import answer
 from views.html.parts import code_in, sentence_case, tile, tiles, whole_dates
-from views.ladder.panels.plot import Drawing, menu
 from views.ladder.view import WORK, Bars, Facts, Page, Scene
 from views.shared import work
 from views.shared.slots import Slot
@@ -54,6 +54,57 @@ class Results:
         self._answer.html(strip)
 
 
+class Drawing:
+    """The place of the plot or of the animation."""
+
+    def __init__(self, page: Page, look: Look, height: int | Literal["stretch"]) -> None:
+        """`height`: in pixels, or what is left of the place around it."""
+        self._page, self._look = page, look
+        place = st.container(key="drawing", height=height, border=False)
+        if look.pane:
+            place = place.container(key="longer")
+        self._chart = Chart(place, "plot")
+        if isinstance(page.plot, Scene):
+            with place:
+                page.plot.show(page)
+
+    def show(self, facts: Facts) -> None:
+        """Draw the plot instead of the one before."""
+        page, plot = self._page, self._page.plot
+        if not isinstance(plot, Scene):
+            figure = plot.figure(page, facts, self._look)
+            height: Literal["content", "stretch"] = "content" if self._look.pane else "stretch"
+            self._chart.draw(figure, alt=f"{plot.title}: {page.ladder.title}", height=height)
+
+
+def menu(page: Page, slide: bool = False) -> None:
+    """The menu of the plots, and the widgets of the one that is shown; on a `slide`, parts of its bar.
+
+    The plot that is shown need not be the one that was asked for: a rung that lacks it shows another one, and the next
+    rung shows it again.
+    """
+    titles = {name: plot.title for name, plot in page.plots.items()}
+    st.session_state["plot"] = page.plot.name
+    if slide:
+        st.selectbox("Plot", list(titles), list(titles).index(page.plot.name), key="plot", on_change=_ask,
+                     format_func=titles.get)  # fmt: skip
+        _controls(page)
+        return
+    with st.container(horizontal=True, key="plotchoice", vertical_alignment="center"):
+        st.segmented_control("Plot", list(titles), default=page.plot.name, key="plot", on_change=_ask,
+                             format_func=titles.get, required=True, label_visibility="collapsed")  # fmt: skip
+        _controls(page)
+
+
+def _controls(page: Page) -> None:
+    if page.plot.controls is not None:
+        page.plot.controls(page)
+
+
+def _ask() -> None:
+    st.session_state["show"] = st.session_state["plot"]
+
+
 def _numbers(page: Page, facts: Facts) -> str:
     """Return the big numbers of the rung with units, the lecture's below them, the outcome of the run, and the
     counters."""
@@ -76,7 +127,7 @@ def _numbers(page: Page, facts: Facts) -> str:
     if live is not None and live.printed:
         more.append((f"What the kernel printed: {len(live.printed)} lines", "\n".join(live.printed)))
     if row["caveats"]:
-        more.append(("What a GPU counts otherwise", row["caveats"]))
+        more.append(("Where a GPU's counts differ", row["caveats"]))
     if fact.beside is not None:
         said.append(_recorded(page, fact.beside))
     counted = _counters(row) if shows_counters(page) else ""
@@ -84,7 +135,7 @@ def _numbers(page: Page, facts: Facts) -> str:
 
 
 def has_strip(page: Page) -> bool:
-    """Whether the first elements of the answer fit below the plot; on a slide, many bars need their room."""
+    """Return whether the first elements of the answer fit below the plot; on a slide, many bars need their room."""
     return page.answer_count > 0 and not (page.presenting and bars_of(page) > MANY)
 
 
@@ -96,7 +147,7 @@ def bars_of(page: Page) -> int:
 
 
 def shows_counters(page: Page) -> bool:
-    """Whether the counters are shown below the times; an animation needs their room."""
+    """Return whether the counters are shown below the times; an animation needs their room."""
     return page.counting and not isinstance(page.plot, Scene)
 
 

@@ -13,8 +13,7 @@ from engine.plan import describe_launches
 from views.html.parts import sentence_case
 from views.ladder import source
 from views.ladder.actions import run_buttons
-from views.ladder.panels.plot import menu
-from views.ladder.results import Results, bars_of, has_strip
+from views.ladder.results import Results, bars_of, has_strip, menu
 from views.ladder.view import WORK, Bars, Page, Scene, facts_of
 from views.picture import component
 from views.shared import keyboard, menus, rungs, work

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from engine.catalogue import KERNELS, Kernel, Ladder, Rung, fault_before
+from engine.catalogue import KERNELS, Kernel, Ladder, Rung
 from views.html.parts import sentence_case
 from views.html.source import Difference, difference, source_html, source_rows
 
@@ -23,7 +23,7 @@ def rung_text(ladder: Ladder, position: int) -> str:
     rung = ladder.rungs[position]
     kernel = KERNELS[rung.kernel]
     lead = f'<p class="lead">{escape(rung.lead)}</p>' if rung.lead and rung.lead != kernel.title else ""
-    told = terms(("What was wrong", fault_before(ladder, position)), ("The idea", kernel.header["Idea"]),
+    told = terms(("What was wrong", rung.fixes), ("The idea", kernel.header["Idea"]),
                  ("What still limits it", kernel.header["Limit"]))  # fmt: skip
     return (
         f'<section class="rungtext"><h2><span>{escape(rung.label)}</span>{escape(kernel.title)}</h2>{lead}'
@@ -63,7 +63,7 @@ def slide_source(ladder: Ladder, position: int, size: str) -> str:
     """Return the source on a slide; below it the fault that this rung fixes, what still limits it, and its `size`: N
     and the launch. Beside a short source the words are larger."""
     kernel, before = KERNELS[ladder.rungs[position].kernel], _before(ladder, position)
-    words = terms(("Fixes", fault_before(ladder, position)), ("Still limits", kernel.header["Limit"]))
+    words = terms(("Fixes", ladder.rungs[position].fixes), ("Still limits", kernel.header["Limit"]))
     told = f"{words}<dt>Size</dt><dd>{escape(size)}</dd>"
     since = difference(kernel.text, kernel.name, before.text, before.name) if before else Difference()
     short = " short" if source_rows(kernel.text, since) <= SHORT else ""

@@ -118,7 +118,7 @@ class Page:
 
     @property
     def counting(self) -> bool:
-        """Whether the emulator counts the runs, and nothing is timed."""
+        """Return whether the emulator counts the runs, and nothing is timed."""
         return self.choice.device == "emulator"
 
     @property

@@ -38,7 +38,7 @@ PALETTE = {"passes": [wave_colour(at) for at in (1, 2, 3, 4, 8, 9)], "global": G
 
 
 def beside() -> bool:
-    """Whether the previous rung is shown beside the rung."""
+    """Return whether the previous rung is shown beside the rung."""
     return st.session_state.get(BESIDE) == "1"
 
 

@@ -19,7 +19,8 @@ from views.server.streamlit_internals import PAGE, STATIC
 
 _MOST = 512  # paths; Streamlit has fewer scripts
 _kept: dict[str, bytes] = {}  # path -> the compressed asset
-# Half of a library runs at once. By this line, browsers that know it compile all of it beside the page's own thread.
+# Half of a library runs as soon as it is loaded. A browser that knows this line compiles all of the library outside the
+# page's own thread.
 _HINT = b"//# allFunctionsCalledOnLoad\n"
 TYPES = {".js": b"text/javascript; charset=utf-8", ".css": b"text/css; charset=utf-8"}
 

@@ -9,7 +9,8 @@ from functools import lru_cache
 from pathlib import Path
 
 _VIEWS = Path(__file__).parents[1]
-# The server sends these beside Streamlit's own scripts: with every message of a component they would be sent again.
+# The server sends these beside Streamlit's own scripts; as parts of a component they would be sent again with every
+# message.
 LIBRARIES = {
     file.name: file for file in (_VIEWS / "editor" / "codemirror.min.js", _VIEWS / "chart" / "plotly-basic.min.js")
 }

@@ -14,7 +14,7 @@ from engine.service import health
 from views.shared import presence, presentation
 from views.shared.presentation import Presentation
 
-WAIT_S = 20.0  # a page that follows waits so long for an answer; proxies and browsers give up much later
+WAIT_S = 20.0  # seconds that a following page waits for an answer; proxies and browsers give up much later
 LOOK_S = 0.1
 PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 

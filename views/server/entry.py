@@ -86,5 +86,5 @@ def _ahead() -> bytes:
     """Return the scripts to fetch ahead, behind Streamlit's own: its page draws nothing before it has all of
     its own."""
     parts_ahead = "".join(f'<link rel="modulepreload" crossorigin href="./static/js/{name}">' for name in parts())
-    plotly = library("plotly-basic.min.js")  # runs ahead, too
+    plotly = library("plotly-basic.min.js")  # also runs ahead
     return f'{parts_ahead}<script type="module" async crossorigin src="{plotly}"></script>'.encode()

@@ -9,8 +9,8 @@ from html import escape
 @dataclass(frozen=True)
 class Key:
     """A key. `action`: its name for the pages and the browser. `keys`: the browser's names for it, everywhere;
-    `presenting`: the names that count only while presenting, as a presenter's remote sends them, and the page would
-    otherwise scroll with them. `shown`: the words on the keys; `words`: the help."""
+    `presenting`: names that count only while presenting; a presenter's remote sends them, and at other times they
+    scroll the page. `shown`: the words on the keys; `words`: the help."""
 
     action: str
     keys: tuple[str, ...]

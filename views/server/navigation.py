@@ -37,5 +37,6 @@ def _pages() -> tuple[st.Page, ...]:
 
 
 def toolbar() -> st.delta_generator.DeltaGenerator:
-    """Return the place of the buttons that run. A page makes it before all else, as the Tab key goes by that order."""
+    """Return the place of the buttons that run. A page makes it first, because the Tab key follows the order of the
+    elements."""
     return st.container(horizontal=True, key="buttons", vertical_alignment="center")

@@ -54,17 +54,17 @@ def serving(prepare: Callable[[], None]) -> Callable[[Any], AbstractAsyncContext
         keep_one_heap()
         policy.begin()
         await asyncio.to_thread(lambda: service.connect().warm())
-        await asyncio.to_thread(prepare)  # otherwise the first browsers would wait for it, and it for them
+        await asyncio.to_thread(prepare)  # otherwise it would compete with the first browsers
         yield
         await asyncio.to_thread(service.disconnect)
-        await asyncio.to_thread(database.close)  # a last try for a file that was full
+        await asyncio.to_thread(database.close)  # a last try for a file on a full disk
 
     return lifespan
 
 
 def allow_files() -> None:
-    """Raise the limit of open files: a browser takes four of Streamlit's server, even two minutes after it has gone,
-    and many systems allow 1,024 in all."""
+    """Raise the limit of open files: a browser keeps four files of Streamlit's server open until two minutes after it
+    has gone, and many systems allow only 1,024."""
     if sys.platform != "win32":
         now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
         wanted = FILES if most == resource.RLIM_INFINITY else min(FILES, most)

@@ -1,4 +1,4 @@
-"""All that the dashboard uses of Streamlit beyond its documented interface, and nowhere else by another name.
+"""Everything that the dashboard uses of Streamlit beyond its documented interface; no other module uses such a name.
 
 tests/views/server/test_streamlit_internals.py looks for each of these in the Streamlit that is installed.
 """
@@ -18,7 +18,7 @@ from streamlit.web import bootstrap, cli
 STATIC = Path(streamlit.__file__).parent / "static"
 SCRIPTS = STATIC / "static" / "js"
 PAGE = STATIC / "index.html"
-ROOT = b'<div id="root">'  # Streamlit draws in it; its styles stand before it, those of single pages in it
+ROOT = b'<div id="root">'  # Streamlit draws in it; Streamlit's styles stand before it, those of single pages inside
 # Parts of its pages that every page of ours needs: each has a script of its own, with this name and a digest.
 PARTS = ("Html", "BidiComponent", "ButtonGroup", "Selectbox", "Button", "DownloadButton")
 
@@ -36,7 +36,7 @@ _NO_OPTIONS = {"target", "args"}  # of `streamlit run`'s parameters: the script,
 
 
 def in_script_run() -> bool:
-    """Whether a browser's session runs this code as its script."""
+    """Return whether a browser's session runs this code as its script."""
     return get_script_run_ctx(suppress_warning=True) is not None
 
 
@@ -56,5 +56,5 @@ def run(context: click.Context) -> None:
 
 
 def is_set(option: str) -> bool:
-    """Whether somebody has set this option: by a flag, a variable or a file."""
+    """Return whether somebody has set this option: by a flag, a variable or a file."""
     return config.is_manually_set(option)

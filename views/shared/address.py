@@ -107,7 +107,7 @@ def forget(*names: str) -> None:
 
 
 def given(*names: str) -> bool:
-    """Whether the address that was just opened has all of these names."""
+    """Return whether the address that was just opened has all of these names."""
     return set(names) <= set(st.session_state[_GIVEN])
 
 

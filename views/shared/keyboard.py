@@ -61,7 +61,7 @@ def on_key(actions: dict[str, Callable[[], None]]) -> None:
 
 
 def present_asked() -> bool:
-    """Whether P was pressed on a page that assigns no callback to it."""
+    """Return whether P was pressed on a page that assigns no callback to it."""
     return bool(st.session_state.pop(_PRESENT, False))
 
 

@@ -161,13 +161,13 @@ def chosen_parameter(kernel: Kernel) -> str:
 
 
 def has_parameters(topic: Topic) -> bool:
-    """Whether a kernel of the topic has a parameter, so the pages show its menu."""
+    """Return whether a kernel of the topic has a parameter, so the pages show its menu."""
     return any(kernel.parameter is not None for kernel in topic.kernels)
 
 
 def parameter_for(kernel: Kernel, shown: Kernel, chosen: str) -> int | None:
-    """Return what was chosen for the parameter of `shown`, for `kernel`: it holds for every kernel that offers the
-    value for a parameter of that name. None: the kernel's default. NotRunnable if it is no number."""
+    """Return the chosen value of the parameter of `shown`, for `kernel`: the choice holds for every kernel whose
+    parameter has that name and offers the value. None: the kernel's default. NotRunnable if it is no number."""
     if not chosen:
         return None
     own, same = shown.parameter, kernel.parameter
@@ -192,7 +192,7 @@ def number_of(text: str, what: str) -> int:
 
 
 def has_gpu() -> bool:
-    """Whether "automatic" means a GPU here."""
+    """Return whether "automatic" means a GPU here."""
     return bool(service.gpus())
 
 

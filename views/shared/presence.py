@@ -45,7 +45,7 @@ def session_of_click() -> str:
 
 
 def is_here(name: str) -> bool:
-    """Whether the browser of this session is connected."""
+    """Return whether the browser of this session is connected."""
     with _lock:
         return name in _open.values()
 

@@ -75,7 +75,7 @@ def end() -> None:
 
 
 def is_at_hand() -> bool:
-    """Whether `now` answers without reading the store."""
+    """Return whether `now` answers without reading the store."""
     return time.monotonic() - _looked < FRESH_S
 
 
@@ -90,7 +90,7 @@ def turn(*, waiting: bool) -> AbstractContextManager[object]:
 
 
 def is_followed() -> bool:
-    """Whether this page follows the presentation. For a run of the script."""
+    """Return whether this page follows the presentation. For a run of the script."""
     return st.session_state.get("follow") == "1"
 
 

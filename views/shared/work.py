@@ -36,7 +36,7 @@ POLL_S = 0.1
 QUICK_S = 0.25
 REDRAW_S = 0.4  # results within this time are drawn together
 SHOWN_WAIT_S = 1.0  # a shorter wait gets no bar
-SHARED_S = 120.0  # for so long one browser's measurement answers another's first click
+SHARED_S = 120.0  # seconds for which one browser's measurement answers another's first click
 
 Submit = Callable[[], service.Handle]
 
@@ -61,7 +61,7 @@ class AwaitedRun:
 
     @property
     def unfinished(self) -> bool:
-        """Whether it runs, waits, or has to be submitted again."""
+        """Return whether it runs, waits, or has to be submitted again."""
         return not self.handle.done.is_set() or (self.handle.cancelled and self._wanted)
 
     def wait(self, patience_s: float) -> bool:
@@ -129,13 +129,13 @@ class Work:
 
     @property
     def finished(self) -> bool:
-        """Whether every result is known, or the work was stopped."""
+        """Return whether every result is known, or the work was stopped."""
         with self._lock:  # an ended run may be about to start another one
             return self._stopped or not (self._parts or self._left)
 
     @property
     def stopped(self) -> bool:
-        """Whether the work was stopped before its end."""
+        """Return whether the work was stopped before its end."""
         return self._stopped
 
     @property
@@ -317,7 +317,7 @@ def begin(name: str, make: Callable[[str], W]) -> W:
 
 
 def is_presenting() -> bool:
-    """Whether this browser presents to a class and may do so; its runs go first, and are measured anew."""
+    """Return whether this browser presents to a class and may do so; its runs go first, and are measured anew."""
     return st.session_state.get("present") == "1" and visitor.rights().goes_first
 
 
@@ -340,7 +340,7 @@ def current(name: str) -> Work | None:
 
 
 def busy(name: str) -> bool:
-    """Whether the page's work is unfinished."""
+    """Return whether the page's work is unfinished."""
     work = current(name)
     return work is not None and not work.finished
 

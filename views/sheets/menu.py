@@ -27,7 +27,7 @@ def name_field() -> None:
     if visitor.account():
         st.html(f'<p class="smallprint">Your progress is kept as {escape(owner())}.</p>')
         return
-    # A run that is cut short may never reach the browser: so every run sends the name, and not only the first.
+    # A run that is cut short may never reach the browser, so every run sends the name, not only the first.
     st.text_input("Your name", st.session_state[STUDENT], key=STUDENT, max_chars=LONGEST,
                   placeholder="as your lecturer knows you",
                   help="Your progress is stored under this name, and your lecturer sees it.")  # fmt: skip
@@ -78,7 +78,7 @@ def warn_left_out() -> None:
 
 
 def is_old() -> bool:
-    """Whether the menu shows older progress than is known, as a check has ended."""
+    """Return whether the menu shows older progress than is known, as a check has ended."""
     return bool(st.session_state.get(_SHOWN) != _labels())
 
 

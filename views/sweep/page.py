@@ -34,7 +34,7 @@ def main() -> None:
     try:
         sweep = controls()
         for cell in sweep.cells:
-            sweep.choice(cell)  # refuses a device or type that there is not
+            sweep.choice(cell)  # refuses an unknown device or type
     except NotRunnable as refused:
         keyboard.on_key({})
         messages.error(str(refused))

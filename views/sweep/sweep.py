@@ -72,7 +72,7 @@ class Sweep:
 
     @property
     def smallest(self) -> bool:
-        """Whether the least number is the best."""
+        """Return whether the least number is the best."""
         return COUNTERS[self.key].full is None if self.key in COUNTERS else self.key == "time_us"
 
 

@@ -252,7 +252,7 @@ def _workspace(device: Device, step: Launch) -> int:
 
 def _arguments(device: Device, program: Program, step: Launch) -> dict[str, bytes]:
     if len(step.args) != len(program.params):
-        raise PtxError(f"{step.kernel} takes {len(program.params)} arguments and is given {len(step.args)}")
+        raise PtxError(f"{step.kernel} takes {len(program.params)} arguments but gets {len(step.args)}")
     made = {}
     for param, argument in zip(program.params, step.args, strict=True):
         if isinstance(argument, Scalar):

@@ -32,7 +32,7 @@ def shared(prepared: Prepared, operation: str) -> Peer:
 
 
 def further(prepared: Prepared, operation: str) -> Peer:
-    """Build an operation of _FURTHER, as `shared` does. It is separate so that the digest of earlier timings stays."""
+    """Build an operation of _FURTHER, as `shared` does. It is separate, so the digest of earlier timings stays."""
     torch, on = _torch()
     torch.cuda.set_stream(on)
     values = input_of(prepared)

@@ -204,7 +204,7 @@ def _delay_ns(host_us: float, flush_us: float) -> int:
     needed = HOST_MARGIN * host_us
     if flush_us >= needed:
         return 0
-    return 5_000 * ceil(1 + (needed - flush_us) / 5)  # rounded to steps, so that few delay kernels are built
+    return 5_000 * ceil(1 + (needed - flush_us) / 5)  # rounded to steps, so few delay kernels are built
 
 
 def _host_us(work: Work) -> float:

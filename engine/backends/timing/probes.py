@@ -121,8 +121,8 @@ def _flush_buffer() -> Any:
 def flush(cache: str) -> Enqueue | None:
     """Return a launch that brings the L2 into the named state; None for "hot", which runs the timed work itself first.
 
-    "cold-clean" reads twice the L2, so that it holds none of our data and nothing to write back. "cold-dirty" writes as
-    many bytes as the L2 has, so that the timed kernel pays for writing them back, as after any kernel that wrote.
+    "cold-clean" reads twice the L2, so it holds none of our data and nothing to write back. "cold-dirty" writes as many
+    bytes as the L2 has, so the timed kernel pays for writing them back, as after any kernel that wrote.
     """
     if cache == "hot":
         return None
@@ -210,7 +210,7 @@ def read_ceiling_gb_s() -> float:
     buffer."""
     size = min(CEILING_BYTES, runtime.memGetInfo()[0] // 4 // 16 * 16)
     with stream():
-        # Allocated outside the pool, so that the memory is free again at once.
+        # Allocated outside the pool, so the memory is free again at once.
         memory = cupy.cuda.MemoryPointer(cupy.cuda.memory.Memory(size), 0)
         buffer = cupy.ndarray((size,), np.uint8, memptr=memory)
         runtime.memsetAsync(memory.ptr, FLUSH_FILL, size, stream().ptr)

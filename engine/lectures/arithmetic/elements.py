@@ -86,7 +86,8 @@ def room(device: Mapping[str, Any]) -> int | None:
 
 @dataclass(frozen=True)
 class Judgement:
-    """Whether the lecture's claim holds here (`holds`; None: not measured yet), and a `sentence` about it."""
+    """The verdict on the lecture's claim: whether it `holds` here (None: not measured yet), and a `sentence` about
+    it."""
 
     holds: bool | None
     sentence: str

@@ -15,7 +15,7 @@ from tests.cases import case
     params=[case(name, quick=name == EMULATED_ARCHITECTURE) for name in ("compute_75", "compute_80", "compute_90")],
 )
 def architecture(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Compile for an older GPU; what was compiled for another one is forgotten."""
+    """Compile for an older GPU, and forget texts that were compiled for another one."""
     other = request.param != EMULATED_ARCHITECTURE
     for module in (launch, loading):
         monkeypatch.setattr(module, "EMULATED_ARCHITECTURE", request.param)

@@ -1,4 +1,4 @@
-"""Raw PTX on the emulator, as the oracle takes it: a launch over plain bytes."""
+"""Raw PTX on the emulator, in the oracle's form: a launch over plain bytes."""
 
 from __future__ import annotations
 

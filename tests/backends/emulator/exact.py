@@ -15,7 +15,7 @@ _FLOATS = {"f16": ("<e", "<H", 11, -24), "f32": ("<f", "<I", 24, -149), "f64": (
 
 
 def decode(bits: int, code: str) -> int | float:
-    """The bit pattern as a value of the type."""
+    """Return the bit pattern as a value of the type."""
     width = BITS[code]
     bits &= (1 << width) - 1
     if code[0] == "f":
@@ -25,7 +25,7 @@ def decode(bits: int, code: str) -> int | float:
 
 
 def encode(value: int | float, code: str) -> int:
-    """The value's bit pattern; integers wrap."""
+    """Return the value's bit pattern; integers wrap."""
     if code[0] != "f":
         return int(value) & ((1 << BITS[code]) - 1)
     form, whole, *_ = _FLOATS[code]
@@ -35,7 +35,7 @@ def encode(value: int | float, code: str) -> int:
 
 
 def rounded(exact: Fraction, code: str, mode: str = "rn") -> float:
-    """The nearest number of the float type; "rz", "rm", "rp" round towards zero, down, up."""
+    """Return the nearest number of the float type; "rz", "rm", "rp" round towards zero, down, up."""
     if not exact:
         return 0.0
     *_, digits, lowest = _FLOATS[code]
@@ -55,7 +55,8 @@ def rounded(exact: Fraction, code: str, mode: str = "rn") -> float:
 
 
 def whole_number(exact: Fraction, mode: str) -> int:
-    """An integer nearby: nearest (ties to even), towards zero, down or up; "rni" and the like mean the same."""
+    """Return a neighbouring integer: the nearest (ties to even), towards zero, down or up; "rni" and the like mean the
+    same."""
     functions: dict[str, Callable[[Fraction], int]] = {
         "rn": round, "rz": math.trunc, "rm": math.floor, "rp": math.ceil,
     }  # fmt: skip
@@ -63,7 +64,7 @@ def whole_number(exact: Fraction, mode: str) -> int:
 
 
 def combine(name: str, code: str, mode: str, *values: float) -> float:
-    """add, sub, mul, div, fma, sqrt, rcp of float values: one rounding."""
+    """Return add, sub, mul, div, fma, sqrt or rcp of float values, rounded once."""
     if name == "sqrt":
         return _square_root(values[0], code, mode)
     if name == "rcp":
@@ -86,7 +87,7 @@ def combine(name: str, code: str, mode: str, *values: float) -> float:
 
 
 def _in_floats(name: str, a: float, b: float, c: float = 0.0) -> float:
-    """The same in doubles: right about infinities, NaN and the sign of zero."""
+    """Return the same in doubles: right for infinities, NaN and the sign of zero."""
     try:
         match name:
             case "add":
@@ -97,7 +98,7 @@ def _in_floats(name: str, a: float, b: float, c: float = 0.0) -> float:
                 return a * b
             case "div":
                 return a / b
-        # A finite product cannot decide about an infinite c, though it may overflow in doubles.
+        # A finite product cannot change an infinite c, though it may overflow in doubles.
         return c if math.isinf(c) and math.isfinite(a) and math.isfinite(b) else a * b + c
     except ZeroDivisionError:
         if a == 0 or a != a:
@@ -118,7 +119,7 @@ def _square_root(value: float, code: str, mode: str) -> float:
 
 
 def compare(name: str, a: int | float, b: int | float) -> bool:
-    """setp's comparisons. With a NaN operand, unordered forms are true and the others false."""
+    """Return a comparison of setp. With a NaN operand, unordered forms are true and the others false."""
     unordered = a != a or b != b
     if name in ("num", "nan"):
         return unordered == (name == "nan")
@@ -130,7 +131,8 @@ def compare(name: str, a: int | float, b: int | float) -> bool:
 
 
 def to_integer(value: float, code: str, mode: str, wide: bool) -> int:
-    """cvt to an integer, saturated. NaN is 0, or the top bit alone if a 64-bit type is involved (`wide`)."""
+    """Convert to an integer like cvt, saturated. NaN is 0, or the top bit alone if a 64-bit type is involved
+    (`wide`)."""
     bits = BITS[code]
     low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if code[0] == "s" else (0, (1 << bits) - 1)
     if value != value:
@@ -141,7 +143,7 @@ def to_integer(value: float, code: str, mode: str, wide: bool) -> int:
 
 
 def divided(a: int, b: int, code: str) -> tuple[int, int]:
-    """(quotient, remainder) as C rounds: towards zero. By zero: all ones for both, as the H200 answers."""
+    """Return (quotient, remainder), rounded towards zero as in C. By zero: all ones for both, as on the H200."""
     if b == 0:
         return -1, -1
     quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
@@ -149,7 +151,7 @@ def divided(a: int, b: int, code: str) -> tuple[int, int]:
 
 
 def distance(a: float, b: float, code: str) -> int:
-    """How many numbers of the type apart two floats are; NaN and NaN are equal."""
+    """Return the distance of two floats in numbers of the type; NaN and NaN are equal."""
     if a != a or b != b:
         return 0 if a != a and b != b else 1 << 64
     width = BITS[code]

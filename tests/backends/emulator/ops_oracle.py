@@ -1,4 +1,4 @@
-"""What an opcode must give, on Python integers and fractions: the second opinion on `meanings.table`.
+"""The right result of an opcode, on Python integers and fractions: a second implementation beside `meanings.table`.
 
 A value is an int, a bool, a float that the type holds, or a pair (low, high) of them for a packed type.
 """
@@ -45,7 +45,7 @@ def width(code: str) -> int:
 
 
 def decode(bits: int, code: str) -> Value:
-    """The value of a bit pattern of the type."""
+    """Return the value of a bit pattern of the type."""
     bits &= (1 << width(code)) - 1
     if code == "pred":
         return bool(bits)
@@ -67,7 +67,7 @@ def decode(bits: int, code: str) -> Value:
 
 
 def encode(value: Value, code: str) -> int:
-    """The bit pattern of a value of the type; integers wrap, every NaN is one."""
+    """Return the bit pattern of a value of the type; integers wrap, and all NaNs have one pattern."""
     if code.endswith("x2"):
         return encode(value[0], code[:-2]) | encode(value[1], code[:-2]) << width(code) // 2
     if code == "bf16":
@@ -85,7 +85,7 @@ def encode(value: Value, code: str) -> int:
 
 
 def expected(opcode: str, operands: tuple[str, ...], results: tuple[str, ...], values: list[Value]) -> list[Value]:
-    """The results of an instruction. A carry is the last of `values` and of the answer."""
+    """Return the results of an instruction. A carry is the last of `values` and of the answer."""
     head, *words = opcode.split(".")
     if head in ("setp", "set"):
         return _tested(head, words, operands[0], results[0], values)
@@ -196,7 +196,7 @@ def _tested(head: str, words: list[str], code: str, result: str, values: list[Va
 
 
 def _eighth(value: float, code: str) -> float:
-    """The nearest number of e4m3 or e5m2, of two the one with even bits; at most the largest."""
+    """Return the nearest number of e4m3 or e5m2, in a tie the one with even bits; at most the largest."""
     if value != value:
         return value
     table = E4M3 if code == "e4m3" else [decode(bits, "e5m2") for bits in range(0x7C)]
@@ -243,7 +243,8 @@ def _converted(words: list[str], source: str, target: str, values: list[Value]) 
 
 
 def _tensor_float(value: float) -> int:
-    """10 bits of fraction, halves away from zero; the answer is a float32's pattern. A NaN keeps its upper bits."""
+    """Round to 10 bits of fraction, ties away from zero; the answer is a float32's pattern. A NaN keeps its upper
+    bits."""
     if value != value:
         wide = int(struct.unpack("<Q", struct.pack("<d", value))[0])
         return wide >> 32 & 1 << 31 | 0xFF << 23 | wide >> 29 & 0x7FE000
@@ -298,9 +299,10 @@ def _whole(head: str, words: list[str], code: str, v: list[Value]) -> Value:
         "shf": lambda: _funnel(a, v[1], v[2], words),
         "dp4a": lambda: v[2] + _dot(_parts(a, 8, words[0]), _parts(v[1], 8, words[1])),
         "dp2a": lambda: v[2] + _dot(_parts(a, 16, words[1]), _pair_of_bytes(v[1], words[2], "hi" in words)),
-        "vabsdiff4": lambda: _differences(_parts(a, 8, code), _parts(v[1], 8, code), v[2], "add" in words),
         "testp": lambda: _property(a, words[0], code),
     }  # fmt: skip
+    if head[:4] in ("vadd", "vsub", "vabs", "vmin", "vmax"):
+        return _video(head, words, v)
     made["mad24"] = lambda: _times_24(a, v[1], code, words) + v[2]
     value = made[head]()
     if "sat" in words:
@@ -347,7 +349,7 @@ def _top(a: int, bits: int, shift: bool) -> int:
 
 
 def _counted(count: int, bits: int) -> int:
-    """Where a field starts or how long it is, as the H200 reads counts above 255."""
+    """Return the start or the length of a field, with counts above 255 as the H200 reads them."""
     return min(count, 64) if bits == 64 else count & 255
 
 
@@ -376,7 +378,7 @@ def _extended(a: int, size: int, code: str, words: list[str]) -> int:
 
 def _nth_set(mask: int, base: int, offset: int) -> int:
     if offset == -(2**31):
-        return 0  # has no absolute value; so says the H200
+        return 0  # has no absolute value; as on the H200
     if base >= 32:
         return -1
     if offset == 0:
@@ -410,9 +412,29 @@ def _parts(a: int, bits: int, code: str) -> list[int]:
     return [decode(a >> place, f"{code[0]}{bits}") for place in range(0, 32, bits)]
 
 
-def _differences(a: list[int], b: list[int], c: int, add: bool) -> int:
-    found = [abs(x - y) for x, y in zip(a, b, strict=True)]
-    return c + sum(found) if add else sum(value << 8 * place for place, value in enumerate(found))
+def _video(head: str, words: list[str], v: list[int]) -> int:
+    """Each video instruction in unbounded whole numbers: on words, or on the parts of words."""
+    ways: dict[str, Callable[[int, int], int]] = {
+        "vadd": lambda x, y: x + y, "vsub": lambda x, y: x - y, "vabsdiff": lambda x, y: abs(x - y), "vmin": min,
+        "vmax": max, "add": lambda x, y: x + y, "min": min, "max": max,
+    }  # fmt: skip
+    into, given = words[0], words[1]
+    if head[-1] in "24":
+        bits = 32 // int(head[-1])
+        pairs = zip(_parts(v[0], bits, given), _parts(v[1], bits, given), strict=True)
+        found = [ways[head[:-1]](x, y) for x, y in pairs]
+        if "add" in words:
+            return v[2] + sum(found)
+        whole = [_kept_in(value, f"{into[0]}{bits}") if "sat" in words else value for value in found]
+        return sum((value & ((1 << bits) - 1)) << bits * place for place, value in enumerate(whole))
+    value = ways[head](v[0], v[1])
+    if "sat" in words:
+        return _kept_in(value, into)
+    return ways[words[-1]](decode(value & 0xFFFFFFFF, into), v[2]) if words[-1] in ways else value
+
+
+def _kept_in(value: int, code: str) -> int:
+    return _kept(value, code) if code[0] == "s" else min(max(value, 0), (1 << width(code)) - 1)
 
 
 def _property(a: float, what: str, code: str) -> bool:

@@ -1,8 +1,8 @@
 """A reference interpreter of PTX for tests: one thread after the other, one instruction at a time, plain numbers.
 
-It shares nothing with the emulator: own parser, own arithmetic (`exact`), calls as calls instead of inlining. Threads
-are coroutines that stop at barriers and at warp-synchronous instructions until all who are named have come; between
-such points a thread runs alone, which is one of the legal schedules.
+It shares nothing with the emulator: it has its own parser and arithmetic (`exact`), and executes calls instead of
+inlining them. Threads are coroutines that stop at barriers and at warp-synchronous instructions until all named threads
+have arrived. Between such points a thread runs alone, which is one of the legal schedules.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class Endless(Exception):
 def run(
     text: str | Module, kernel: str, grid: Size, block: Size, arguments: Sequence[bytearray | bytes], limit: int = 10**7
 ) -> int:
-    """Execute a launch; a bytearray is device memory (changed in place), bytes are a scalar. Returns the instructions
-    that threads executed."""
+    """Execute a launch; a bytearray is device memory (changed in place), bytes are a scalar. Return the number of
+    instructions that threads executed."""
     module = text if isinstance(text, Module) else Module(text)
     function = module.functions[kernel]
     memory = Memory(())
@@ -108,7 +108,7 @@ def _released(threads: dict[int, Any], waiting: dict[int, tuple[Any, ...]]) -> d
 
 
 def _frame(module: Module, function: Function, registers: Registers, local: bytearray) -> Generator[Any, Any, None]:
-    """One call: runs until it returns, and stops where threads must converge."""
+    """Run one call until it returns; stop where threads must converge."""
     start = len(local)
     for name, size in function.local.items():
         registers["&" + name] = -(-len(local) // 16) * 16
@@ -118,7 +118,7 @@ def _frame(module: Module, function: Function, registers: Registers, local: byte
         item = code[place]
         place += 1
         idle = item.guard and bool(registers.get(item.guard[0], 0)) == item.guard[1]
-        if not idle or item.kind == "jump":  # a branch that is not taken is an instruction all the same
+        if not idle or item.kind == "jump":  # a branch that is not taken counts as an instruction too
             count[0] -= 1
         if count[0] < 0:
             raise Endless

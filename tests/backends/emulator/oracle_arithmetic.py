@@ -47,12 +47,12 @@ _APPROXIMATIONS: dict[str, Callable[[float], float]] = {
 
 
 def width_of(code: str) -> int:
-    """Bits of a type suffix."""
+    """Return the bits of a type suffix."""
     return BITS.get(code) or {"f16x2": 32, "bf16x2": 32, "bf16": 16}[code]
 
 
 def literal(text: str, code: str) -> int:
-    """A literal's bits as the type `code`."""
+    """Return a literal's bits as the type `code`."""
     kind = text[:2].lower()
     if kind in ("0f", "0d"):
         own = "f32" if kind == "0f" else "f64"
@@ -64,14 +64,14 @@ def literal(text: str, code: str) -> int:
 
 
 def rounded_float(value: float, code: str) -> float:
-    """A float as the nearest number of another float type."""
+    """Return a float as the nearest number of another float type."""
     from fractions import Fraction
 
     return rounded(Fraction(value), code) if math.isfinite(value) and value else value
 
 
 def reader(text: str, code: str, widths: dict[str, int], literal_code: str = "") -> Callable[[Registers], Any]:
-    """A function from registers to the operand: an int of bits for untyped and unsigned types, else a value."""
+    """Return a function from registers to the operand: an int of bits for untyped and unsigned types, else a value."""
     negated = text[0] == "!"
     name = text.lstrip("!")
     if re.match(r"-?\d", name):
@@ -86,7 +86,8 @@ def reader(text: str, code: str, widths: dict[str, int], literal_code: str = "")
 
 
 def writer(name: str, code: str, widths: dict[str, int]) -> Callable[[Registers, Any], None]:
-    """A function that puts a value (or its bits) into a register; narrow signed types are extended by their sign."""
+    """Return a function that puts a value (or its bits) into a register; narrow signed types are extended by their
+    sign."""
     if name == "_":
         return lambda registers, value: None
     width = widths[name]
@@ -113,7 +114,7 @@ def writer(name: str, code: str, widths: dict[str, int]) -> Callable[[Registers,
 
 
 def computed(opcode: str, operands: list[str], widths: dict[str, int]) -> Callable[[Registers], None]:
-    """The action of an arithmetic instruction."""
+    """Return the action of an arithmetic instruction."""
     head, *words = opcode.split(".")
     code = words[-1] if words else "b32"
     if head == "mov" and "{" in operands[0] + operands[1]:
@@ -137,7 +138,7 @@ def computed(opcode: str, operands: list[str], widths: dict[str, int]) -> Callab
 
 
 def _signature(head: str, words: list[str], code: str, count: int) -> tuple[list[str], str]:
-    """Operand types and the result's type."""
+    """Return the operand types and the result's type."""
     if head in ("shl", "shr"):
         return [code, "u32"], code
     if head in ("mul", "mad") and "wide" in words:
@@ -220,7 +221,7 @@ def _saturated(value: float, words: list[str]) -> float:
 
 
 def _extreme(choose: Callable[[float, float], float], a: float, b: float) -> float:
-    """A number wins over NaN; -0 is less than +0."""
+    """Return the minimum or maximum: a number wins over NaN, and -0 is less than +0."""
     if a != a or b != b:
         return b if a != a else a
     if a == b:
@@ -255,7 +256,7 @@ def _is(kind: str, a: float) -> bool:
 
 
 def _counted(count: int, bits: int) -> int:
-    """Where a field starts or how long it is, as the H200 reads counts above 255."""
+    """Return the start or the length of a field, with counts above 255 as the H200 reads them."""
     return min(count, 64) if bits == 64 else count & 255
 
 
@@ -315,7 +316,7 @@ def _comparison(words: list[str], operands: list[str], widths: dict[str, int]) -
         found = compare(name, a, b)
         results = [found, not found]
         if other:
-            c = other(registers)  # before a result may overwrite it
+            c = other(registers)  # read before a result may overwrite it
             results = [{"and": value and c, "or": value or c, "xor": value != c}[str(join)] for value in results]
         for write, value in zip(writes, results, strict=False):
             write(registers, value)
@@ -351,7 +352,8 @@ def _conversion(words: list[str], operands: list[str], widths: dict[str, int]) -
 
 
 def _with_carry(head: str, words: list[str], reads: list[Any], write: Any) -> Callable[[Registers], None]:
-    """Extended-precision arithmetic. A difference is a sum with the complement: it carries unless it borrows."""
+    """Return the action of an extended-precision instruction. A difference is a sum with the complement: it carries
+    unless it borrows."""
     code = words[-1]
     bits = BITS[code]
     full = (1 << bits) - 1
@@ -374,7 +376,7 @@ def _with_carry(head: str, words: list[str], reads: list[Any], write: Any) -> Ca
 
 
 def atomic(name: str, code: str, old: int, operands: list[Any]) -> int:
-    """The bits that an atomic leaves in memory, from the bits that were there."""
+    """Return the bits that an atomic leaves in memory, from the bits before."""
     now, first = decode(old, code), operands[0]
     full = (1 << BITS[code]) - 1
     match name:

@@ -14,11 +14,11 @@ CODE = 3 << 32  # the targets of function pointers
 
 
 class Unknown(Exception):
-    """An instruction that the reference interpreter has no meaning for."""
+    """An instruction that the reference interpreter does not know."""
 
 
 class Fault(Exception):
-    """An address outside every buffer, or not a multiple of the access."""
+    """An address outside every buffer, or not a multiple of the access size."""
 
 
 @dataclass(eq=False)
@@ -51,18 +51,18 @@ class Memory:
         self.spaces: dict[int, bytearray] = {number + 16: buffer for number, buffer in enumerate(buffers)}
 
     def add(self, data: bytearray) -> int:
-        """The address of new global memory."""
+        """Return the address of new global memory."""
         number = 16 + len(self.spaces)
         self.spaces[number] = data
         return number << 32
 
     def at(self, address: int, size: int) -> tuple[bytearray, int]:
-        """The buffer and the offset of an access."""
+        """Return the buffer and the offset of an access."""
         data, offset = self.spaces.get(address >> 32, bytearray()), address & 0xFFFFFFFF
         if offset + size > len(data):
             raise Fault(f"address {address:#x}")
         if offset % size:
-            raise Fault(f"address {address:#x} is no multiple of {size}")
+            raise Fault(f"address {address:#x} is not a multiple of {size}")
         return data, offset
 
 
@@ -267,7 +267,7 @@ class Module:
         return act
 
     def _copy(self, operands: list[str], function: Function) -> Callable[[Registers], None]:
-        """cp.async, at once: no thread may read the copy before the wait."""
+        """Return the action of cp.async, which copies at once: no thread may read the copy before the wait."""
         to, source = (
             self._address(text, [space], function) for text, space in zip(operands, ("shared", "global"), strict=False)
         )
@@ -293,7 +293,7 @@ class Module:
 
 
 def _payload(item: Instruction, widths: dict[str, int]) -> Callable[[Registers], tuple[Any, ...]]:
-    """What a lane brings to a warp-synchronous instruction; the member mask comes last."""
+    """Return the operands of a lane at a warp-synchronous instruction; the member mask comes last."""
     words = item.opcode.split(".")
     code = {"vote": "pred", "shfl": "u32", "bar": "u32"}.get(words[0], words[-1])
     sources = item.operands[0 if words[0] == "bar" else 1 :]
@@ -314,7 +314,7 @@ def _number(text: str) -> int:
 
 
 def _matching(text: str, place: int) -> int:
-    """Where the brace that was opened before `place` closes."""
+    """Return the index of the brace that closes the one opened before `place`."""
     depth = 1
     while depth:
         depth += (text[place] == "{") - (text[place] == "}")

@@ -8,7 +8,7 @@ from tests.backends.emulator.exact import decode
 
 
 def answers(opcode: str, lanes: dict[int, tuple[Any, ...]]) -> dict[int, tuple[int, ...]]:
-    """The results of every lane. `lanes`: lane number -> its operands, the member mask last."""
+    """Return the results of every lane. `lanes`: lane number -> its operands, the member mask last."""
     words = opcode.split(".")
     match words[0]:
         case "bar":

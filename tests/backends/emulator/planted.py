@@ -1,4 +1,4 @@
-"""The planted bugs: small kernels, each with one mistake or with none, that say in their header what must be found."""
+"""The planted bugs: small kernels, each with one mistake or none, whose headers name the expected findings."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ FOLDER = Path(__file__).parent / "planted_bugs"
 class Planted:
     """One file.
 
-    `expect`: kinds of findings, of which the first must be found and the others may be; or "deadlock", or "ok".
-    `tool`: which of compute-sanitizer's tools should see it; "none (why)" where none can.
+    `expect`: kinds of findings, of which the first is required and the others are allowed; or "deadlock", or "ok".
+    `tool`: the tool of compute-sanitizer that should see it; "none (why)" if none can.
     """
 
     name: str
@@ -32,7 +32,8 @@ class Planted:
 
 
 def planted() -> list[Planted]:
-    """All files, by name. Each kernel is NAME(const T *in, T *out, unsigned int n) with n elements in both arrays."""
+    """Return all files, by name. Each kernel is NAME(const T *in, T *out, unsigned int n) with n elements in both
+    arrays."""
     return [_read(path) for path in sorted(FOLDER.glob("*.cu"))]
 
 

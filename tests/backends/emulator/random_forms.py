@@ -1,6 +1,6 @@
-"""The instructions and literals that random PTX programs are made of."""
+"""The instructions and literals of random PTX programs."""
 
-# What programs compute with: kind -> (register prefix, how many).
+# The registers of programs: kind -> (register prefix, number).
 REGISTERS = {
     "b32": ("%r", 8),
     "b64": ("%q", 3),
@@ -19,7 +19,7 @@ LITERALS = {
 }
 
 # Instructions by family. A small letter is a register (r b32, q b64, f f32, d f64, h b16, p predicate), a capital one a
-# register or a literal; `n` is a small number, `test`, `join` and `way` words. Of several in a line, a guard takes the
+# register or a literal; `n` is a small number, `test`, `join` and `way` words. If a line has several, a guard takes the
 # last. %r of b64 pairs are named, because two halves must be two registers.
 FAMILIES = {
     "integer": """
@@ -185,7 +185,7 @@ FAMILIES = {
 TEMPLATES = {name: [line.strip() for line in text.strip().split("\n")] for name, text in FAMILIES.items()}
 FREQUENT = ("integer", "integer", "integer", "bits", "predicate", "memory", *TEMPLATES)
 
-# Among lanes %t7, of which %t8 is the first; those of `FULL` need whole warps.
+# Among the lanes %t7, of which %t8 is the first; the forms in `FULL` need whole warps.
 COLLECTIVES = """
     shfl.sync.idx.b32 {r}, {r}, %t8, 31, %t7
     shfl.sync.idx.b32 {r}|%k2, {r}, %t8, 31, %t7

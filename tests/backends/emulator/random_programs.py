@@ -1,6 +1,6 @@
-"""Random programs on the emulator and on the oracle: they must agree bit for bit, whichever way they are executed.
+"""Random programs on the emulator and on the oracle: the results must agree bit for bit in every way of execution.
 
-python -m tests.backends.emulator.random_programs --programs 1000 --files 20 --first 0   # exit 1 where they differ
+python -m tests.backends.emulator.random_programs --programs 1000 --files 20 --first 0   # exit status 1 if they differ
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ KERNELS_PER_FILE = 4
 
 
 def differences(found: list[bytes], wanted: list[bytes]) -> list[str]:
-    """The first words that differ, as text."""
+    """Return the first differing words, as text."""
     lines = []
     for number, (one, other) in enumerate(zip(found, wanted, strict=True)):
         a, b = np.frombuffer(one, np.uint8), np.frombuffer(other, np.uint8)
@@ -46,7 +46,8 @@ def differences(found: list[bytes], wanted: list[bytes]) -> list[str]:
 def disagreements(
     text: str, module: oracle.Module, kernel: str, launch: random_ptx.Launch, ways: list[str], counted: bool
 ) -> list[str]:
-    """One kernel on the oracle and on the emulator, in the usual way and in `ways`: what differs, as text.
+    """Run one kernel on the oracle and on the emulator, in the usual way and in `ways`, and return the differences as
+    text.
 
     `counted`: the number of executed instructions must agree as well (without calls, which the emulator inlines).
     """
@@ -74,19 +75,19 @@ def disagreements(
 
 
 def three_ways(number: int) -> list[str]:
-    """Three of the ways, others for every number."""
+    """Return three of the ways, different ones for each number."""
     names = list(WAYS)
     return [names[number % 4], names[(number // 4 + number + 1) % 4], names[4 + number % 3]]
 
 
 def of_ptx(seed: int, ways: list[str]) -> list[str]:
-    """The disagreements about the random PTX program of a seed."""
+    """Return the differences for the random PTX program of a seed."""
     launch = random_ptx.program(seed)
     return disagreements(launch.text, oracle.Module(launch.text), "probe", launch, ways, counted=True)
 
 
 def of_source(seed: int, kernel: int, ways: list[str]) -> list[str]:
-    """The disagreements about one kernel of the random .cu file of a seed."""
+    """Return the differences for one kernel of the random .cu file of a seed."""
     text, module, launches = _compiled(seed)
     name, launch = launches[kernel]
     return disagreements(text, module, name, launch, ways, counted=False)
@@ -100,7 +101,7 @@ def _compiled(seed: int) -> tuple[str, oracle.Module, list[tuple[str, random_ptx
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command line. 0: they agree."""
+    """Run the command line. 0: no differences."""
     parser = argparse.ArgumentParser(description="Compare the emulator with the oracle on random programs.")
     parser.add_argument("--programs", type=int, default=1000, help="random PTX programs")
     parser.add_argument("--files", type=int, default=20, help=f"random .cu files of {KERNELS_PER_FILE} kernels each")

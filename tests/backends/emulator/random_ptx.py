@@ -1,8 +1,8 @@
 """Random PTX kernels: arbitrary control flow between barriers, shared-memory exchanges and warp collectives.
 
-Every kernel ends, is free of races and reads nothing undefined, so that all legal schedules give one answer. Control
-flow inside a segment is any graph at all, also irreducible; every basic block costs a thread one unit of fuel, and a
-thread without fuel jumps to the segment's end.
+Every kernel ends, is free of races and reads nothing undefined, so all legal schedules give one answer. Control flow
+inside a segment is an arbitrary graph, also an irreducible one. Every basic block costs a thread one unit of fuel, and
+a thread without fuel jumps to the segment's end.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ ADDRESSES = {
     "mine": "and.b32 %t4, {r}, 3; mul.wide.u32 %a3, %t4, 8; add.s64 %a3, %a1, %a3",
 }
 
-# Uniform, per thread, per block, per lane and read values, so that registers of every shape meet.
-# %t0 thread in block, %t1 block in grid, %t2 thread in grid, %t3 the warp's living lanes, %t10 the thread's place on
-# the board; %a0 in, %a1 the thread's row of out, %a2 sums, %a5 local memory.
+# Uniform, per thread, per block, per lane and read values, so registers of every shape meet. %t0 thread in block, %t1
+# block in grid, %t2 thread in grid, %t3 the warp's living lanes, %t10 the thread's place on the board; %a0 in, %a1 the
+# thread's row of out, %a2 sums, %a5 local memory.
 PROLOGUE = """
     ld.param.u64 %a0, [probe_in]; ld.param.u64 %a1, [probe_out]; ld.param.u64 %a2, [probe_sums]
     cvta.to.global.u64 %a0, %a0; cvta.to.global.u64 %a1, %a1; cvta.to.global.u64 %a2, %a2
@@ -74,7 +74,7 @@ class Launch:
 
 
 def program(seed: int) -> Launch:
-    """A random PTX kernel named `probe` with its launch."""
+    """Return a random PTX kernel named `probe` with its launch."""
     make = random.Random(seed)
     grid, block = make.choice(SHAPES)
     return Launch(_Writer(make, block[0] * block[1] * block[2]).text(), grid, block, seed)
@@ -107,7 +107,7 @@ class _Writer:
         ])  # fmt: skip
 
     def put(self, statements: str) -> None:
-        """Statements, separated by semicolons; labels end in a colon."""
+        """Add statements, separated by semicolons; labels end in a colon."""
         self.lines += [part if part.endswith(":") else part + ";" for part in map(str.strip, statements.split(";"))]
 
     def epilogue(self) -> None:
@@ -128,7 +128,7 @@ class _Writer:
     # ---- choices: what stands for a placeholder
 
     def fill(self, template: str) -> str:
-        """The template with a fresh choice for every placeholder."""
+        """Return the template with a fresh choice for every placeholder."""
         return template.format_map(self)
 
     def __getitem__(self, name: str) -> str:
@@ -173,7 +173,7 @@ class _Writer:
         self.put(f"{before}; {guard}{last.strip()}" if before else guard + last)
 
     def leave(self, targets: list[str]) -> None:
-        """How a basic block ends: it may also fall through."""
+        """Add the end of a basic block, which may also fall through."""
         target = self.make.choice(targets)
         match self.make.randrange(6):
             case 0 | 1:
@@ -191,14 +191,15 @@ class _Writer:
     # ---- points where all threads of the block converge
 
     def leave_early(self) -> None:
-        """Some threads end; the others continue without them, also at barriers and in their warp."""
+        """Let some threads end; the others continue without them, also at barriers and in their warp."""
         self.complete = False
         self.put(self.fill("mov.pred %k1, {p}; vote.sync.ballot.b32 %t3, !%k1, %t3; @%k1 st.global.u32 [%a1+60], 9"))
         self.names += 1
         self.put(f"@!%k1 bra $S{self.names}; ret; $S{self.names}:")
 
     def exchange(self) -> None:
-        """Through shared memory. Floats travel as numbers, and what lies there then is no NaN's bits."""
+        """Exchange values through shared memory. Floats are stored as numbers, so shared memory never holds the bits of
+        a NaN."""
         kind, letter = self.make.choice((("b32", "{r}"), ("b64", "{q}"), ("f32", "{f}")))
         step = self.make.choice((1, 3, 5))
         self.put(self.fill(
@@ -226,7 +227,8 @@ class _Writer:
         ))  # fmt: skip
 
     def collective(self) -> None:
-        """Among all living lanes of a warp, or among those for which a predicate holds, inside their branch."""
+        """Add a warp operation among all living lanes, or among those for which a predicate holds, inside their
+        branch."""
         self.names += 1
         self.put("mov.b32 %t7, %t3")
         how = self.make.random()

@@ -1,7 +1,7 @@
-"""Random .cu files: what students may write, and what NVRTC makes of it. Each file has several kernels.
+"""Random .cu files: code as students may write it, compiled by NVRTC. Each file has several kernels.
 
 As in `random_ptx`, every kernel ends, is free of races and gives one answer under all legal schedules. A kernel writes
-its variables as 64-bit words; all NaNs are written as one word, because their bits are nobody's promise.
+its variables as 64-bit words; all NaNs are written as one word, because no rule fixes their bits.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ WHOLE_WARPS = (
 
 
 def source(seed: int, kernels: int) -> tuple[str, list[tuple[str, Launch]]]:
-    """The text of a .cu file and, by kernel name, how to launch each (with an empty text)."""
+    """Return the text of a .cu file and, by kernel name, the launch of each (with an empty text)."""
     make = random.Random(seed)
     parts, launches = [HELPERS], []
     for number in range(kernels):
@@ -200,7 +200,7 @@ class _Writer:
         return [f"out[{number}] = {name};" for number, name in enumerate(names)]
 
     def fill(self, template: str) -> str:
-        """The template with a fresh expression for every placeholder."""
+        """Return the template with a fresh expression for every placeholder."""
         return template.format_map(self)
 
     def __getitem__(self, name: str) -> str:

@@ -1,4 +1,4 @@
-"""Small kernels on the emulator: what the tests of the machine share."""
+"""Small kernels on the emulator, for several tests of the machine."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from engine.records import Buffer, Launch, Scalar, Source
 
 def execute(text, grid=1, block=32, dtype="int32", defines=(), name="f", observers=(), schedule=LOCKSTEP, options=None,
             cooperative=False, **arguments):  # fmt: skip
-    """Run kernel `name` of `text`; arrays are inputs (copied), numbers scalars. Returns the arrays afterwards."""
+    """Run kernel `name` of `text`; arrays are inputs (copied), numbers scalars. Return the arrays after the run."""
     device, passed = Device(), []
     for key, value in arguments.items():
         if isinstance(value, np.ndarray):

@@ -1,6 +1,7 @@
-"""Every `mma.sync` that is emulated as a kernel over raw registers, and an oracle.
+"""Every emulated `mma.sync` as a kernel over raw registers, and an oracle.
 
-It takes from the PTX manual where the elements lie, and computes with exact fractions what is known of the rounding.
+The oracle takes the places of the elements from the PTX manual, and computes the documented rounding with exact
+fractions.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ import numpy as np
 from engine.records import Array
 
 LANES = 32
-PLACES = 25  # that a Hopper tensor core keeps below the largest exponent of a sum
+PLACES = 25  # binary places that a Hopper tensor core keeps below the largest exponent of a sum
 
 
 @dataclass(frozen=True)
 class Form:
-    """One form: its shape and types as in the opcode, and how many registers A, B, C and D are a lane."""
+    """One form: its shape and types as in the opcode, and the number of registers of A, B, C and D per lane."""
 
     shape: str
     types: str
@@ -51,7 +52,7 @@ FORMS = (
     Form("m8n8k16", "s32.u8.u8.s32", (1, 1, 2, 2)),
     Form("m8n8k4", "f64.f64.f64.f64", (1, 1, 2, 2)),
 )
-_CODES = {"f32": ("f", "float"), "f64": ("d", "double")}  # the asm constraint and C's type; of all else 32 bits
+_CODES = {"f32": ("f", "float"), "f64": ("d", "double")}  # the asm constraint and C's type; all others have 32 bits
 
 
 def text_of(form: Form) -> str:
@@ -78,7 +79,7 @@ def text_of(form: Form) -> str:
 
 
 def registers_of(form: Form, warps: int, seed: int) -> list[Array]:
-    """Random A, B and C, uint32 or float64: numbers of like size, and among halves now and then any bits at all."""
+    """Return random A, B and C, uint32 or float64: numbers of similar size, and for halves sometimes arbitrary bits."""
     random = np.random.default_rng(seed)
     made = []
     for name, kind, count in zip("abc", form.types.split(".")[1:], form.registers, strict=False):
@@ -145,7 +146,7 @@ def place_of_sum(form: Form, lane: int, i: int) -> tuple[int, int]:
 
 
 def numbers_of(registers: Array, kind: str) -> Array:
-    """(lanes, registers) -> (lanes, numbers), as float64 or int64; exact."""
+    """Convert (lanes, registers) to (lanes, numbers), as float64 or int64; exact."""
     if kind == "f64":
         return registers
     if kind == "tf32":
@@ -158,7 +159,7 @@ def numbers_of(registers: Array, kind: str) -> Array:
 
 
 def matrix(numbers: Array, shape: tuple[int, int], place: Callable[[int, int], tuple[int, int]]) -> Array:
-    """A warp's (32, numbers) -> a matrix."""
+    """Convert a warp's (32, numbers) to a matrix."""
     made = np.empty(shape, numbers.dtype)
     for lane in range(LANES):
         for i in range(numbers.shape[1]):
@@ -167,7 +168,7 @@ def matrix(numbers: Array, shape: tuple[int, int], place: Callable[[int, int], t
 
 
 def expected(form: Form, a: Array, b: Array, c: Array) -> Array:
-    """The registers D of one warp, (32, numbers), from those of A, B and C, (32, registers)."""
+    """Return the registers D of one warp, (32, numbers), from those of A, B and C, (32, registers)."""
     made, left, right, added = form.types.split(".")
     m, n, k = form.size
     first = matrix(numbers_of(a, left), (m, k), lambda lane, i: place_in_a(form, lane, i))
@@ -198,7 +199,7 @@ def _sum(form: Form, a: list[float], b: list[float], c: float) -> float:
     terms.append((Fraction(c), _exponent(c, added)))
     largest = max([-126, *(exponent for value, exponent in terms if value)])
     unit = Fraction(2) ** (largest - PLACES)
-    total = sum((int(value / unit) * unit for value, _ in terms), Fraction(0))  # int() cuts toward zero
+    total = sum((int(value / unit) * unit for value, _ in terms), Fraction(0))  # int() truncates toward zero
     if made == "f16":
         return float(np.float64(total).astype(np.float16))
     if not total:

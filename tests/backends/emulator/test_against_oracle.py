@@ -29,7 +29,7 @@ def test_random_ptx(seed: int) -> None:
     assert random_programs.of_ptx(seed, random_programs.three_ways(seed)) == []
 
 
-@pytest.mark.thorough
+@pytest.mark.sampled(quick=0, thorough=2)
 @pytest.mark.parametrize("kernel", range(random_programs.KERNELS_PER_FILE))
 def test_random_sources(kernel: int) -> None:
     assert random_programs.of_source(0, kernel, random_programs.three_ways(kernel)) == []

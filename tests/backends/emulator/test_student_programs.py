@@ -214,7 +214,7 @@ REFUSED = {
     "dynamic shared memory": (
         "extern __shared__ int own[]; own[t] = t; out[t] = own[31 - t];", "this launch sets none"
     ),
-    "too few operands": ('asm volatile("add.s32 %0, %0;" : "+r"(out[t]));', "add.s32 takes 2 operands and is given 1"),
+    "too few operands": ('asm volatile("add.s32 %0, %0;" : "+r"(out[t]));', "add.s32 takes 2 operands but gets 1"),
     "a vote as before Volta": ("out[t] = __ballot(t & 1);", "ends in _sync"),
     "a lost label": ('asm volatile("bra nowhere;");', "bra goes to the label nowhere, which does not exist"),
     "an instruction that does not exist": ('asm volatile("foo.s32 %0, %0;" : "+r"(out[t]));', "not emulated: foo.s32"),

@@ -19,7 +19,7 @@ QUICK = ("harris", "cs121-tiling", "heidelberg-volta", "cooper")
 EVERY = [case(name, quick=name in QUICK) for name in LADDERS if claims_of(name)]
 
 
-@pytest.mark.sampled(quick=4)
+@pytest.mark.sampled(quick=4, thorough=3)
 @pytest.mark.parametrize("name", EVERY)
 def test_every_claim_has_a_row_with_its_words(name: str) -> None:
     html = section(name)
@@ -39,6 +39,7 @@ def test_words_that_no_run_decides_are_not_called_unchecked() -> None:
     assert "– not testable here" in html
 
 
+@pytest.mark.thorough
 def test_check_them_decides_every_claim_that_needs_no_gpu() -> None:
     app = opened(ladder="crovella-order", below="claims")
     before = html_of(app).partition('<section class="claims">')[2]

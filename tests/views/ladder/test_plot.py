@@ -48,7 +48,7 @@ def shares(figure: dict[str, Any]) -> list[float]:
     return [((log10(value) if axis["type"] == "log" else value) - low) / (high - low) for value in values]
 
 
-@pytest.mark.sampled(thorough=2)
+@pytest.mark.sampled(quick=3, thorough=2)
 @EVERY_LADDER
 def test_a_ladder_opens_on_a_picture_with_something_to_see(name: str) -> None:
     ladder = LADDERS[name]
@@ -191,6 +191,7 @@ def test_a_rung_for_a_gpu_alone_stands_with_its_recorded_time() -> None:
     assert len(texts) == len(LADDERS["beyond-tiling"].rungs) and not any("refused" in text for text in texts)
 
 
+@pytest.mark.thorough
 def test_a_deadlock_stands_beside_the_recorded_time_and_the_schedule_is_chosen_here() -> None:
     app = opened(ladder="heidelberg-volta", rung="lock_spin")
     app.button(key="run").click().run()

@@ -92,6 +92,7 @@ def test_streamlits_page_has_the_element_once(text: bytes) -> None:
     assert internals.PAGE.read_bytes().count(text) == 1, DROPPED.format(text.decode())
 
 
+@pytest.mark.sampled(quick=0)
 @pytest.mark.parametrize(
     "path", [internals.HEALTH, internals.METRICS, *(f"{path}none" for path in internals.PATHS[1:3])]
 )
@@ -105,6 +106,7 @@ def test_streamlits_server_answers_at_the_path(server: str, path: str) -> None:
     assert kind != "text/html", DROPPED.format(f"path {path}")
 
 
+@pytest.mark.thorough
 def test_streamlits_server_has_its_scripts_below_the_static_path(server: str) -> None:
     script = next(internals.SCRIPTS.glob("index.*.js"))
     with urllib.request.urlopen(f"{server}{internals.STATIC_PATH}js/{script.name}") as answer:

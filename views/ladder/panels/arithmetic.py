@@ -35,7 +35,7 @@ HEADINGS = (("Tile width", "m"), ("Reads", "from global memory"), ("CGMA", "oper
 
 
 def offered(page: Page) -> bool:
-    """Whether the page is about matrix multiplication."""
+    """Return whether the page is about matrix multiplication."""
     return page.topic.name == matmul.TOPIC.name
 
 

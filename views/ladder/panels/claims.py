@@ -97,7 +97,7 @@ def _on_gpu(claim: Claim) -> bool:
 
 
 def _what(claim: Claim) -> str:
-    """Return the runs of a claim and their published."""
+    """Return the case and the runs of a claim as HTML."""
     case = f"{escape(claim.case[:1].upper() + claim.case[1:])}" if claim.case else ""
     kernels = [f"<code>{choice.kernel}</code>" for choice in claim.runs]
     match claim.quantity:

@@ -24,7 +24,7 @@ QUOTE = "On G80, best perf with 64-256 blocks of 128 threads, 1024-4096 elements
 
 
 def offered(page: Page) -> bool:
-    """Whether the page shows a reduction."""
+    """Return whether the page shows a reduction."""
     return page.topic.name == reduction.TOPIC.name
 
 

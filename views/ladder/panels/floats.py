@@ -39,7 +39,7 @@ SLIDE = "Crovella, further study: Floating point; Higham 1993; Rump 2012"
 
 
 def offered(page: Page) -> bool:
-    """Whether the page adds floats."""
+    """Return whether the page adds floats."""
     return can_repeat(page.choice)
 
 

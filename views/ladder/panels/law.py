@@ -18,7 +18,7 @@ from views.shared import work
 
 
 def offered(page: Page) -> bool:
-    """Whether the rung on the page has a law."""
+    """Return whether the rung on the page has a law."""
     return law_of(page.rung.kernel) is not None
 
 
@@ -32,13 +32,13 @@ def run_sweep(page: Page) -> None:
 
 
 def law_name(page: Page) -> str:
-    """Return the swept parameter, as a sentence begins."""
+    """Return the name of the swept parameter with a capital letter."""
     law = law_of(page.rung.kernel)
     return law.swept[0].capitalize() if law else ""
 
 
 def controls(page: Page) -> None:
-    """Show the button, and what it runs."""
+    """Show the button, with a line on the runs that it starts."""
     law = law_of(page.rung.kernel)
     if law is None:
         return
@@ -64,7 +64,7 @@ def figure(page: Page, facts: Facts, look: Look) -> Figure:
 
 
 def same_parameter(one: str, other: str) -> bool:
-    """Whether two kernels have the same parameter."""
+    """Return whether two kernels have the same parameter."""
     mine, theirs = law_of(one), law_of(other)
     return mine is not None and theirs is not None and mine.swept == theirs.swept
 

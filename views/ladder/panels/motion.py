@@ -17,12 +17,12 @@ from views.shared import messages
 
 WORK = "motion work"
 PATIENCE_S, POLL_S = 0.5, 0.4
-PARTS = 4  # of the emulator's largest n; also the size that the page Inside opens with
-TILES = 4  # along a row of a matrix
+PARTS = 4  # the part of the emulator's largest n, as on the page Inside
+TILES = 4  # tiles along a row of a matrix
 
 
 def offered(page: Page) -> bool:
-    """Whether the emulator runs blocks of this rung."""
+    """Return whether the emulator runs blocks of this rung."""
     return page.kernel.processor == "gpu" and page.kernel.emulated
 
 

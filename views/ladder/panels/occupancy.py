@@ -23,7 +23,7 @@ HEADINGS = (("Block size", "threads"), ("Registers", "per thread"), ("Shared mem
 
 
 def offered(page: Page) -> bool:
-    """Whether the lecture chooses the rung's block size."""
+    """Return whether the lecture chooses the rung's block size."""
     return page.topic.name in TOPICS and not page.ladder.name.startswith("all-")
 
 

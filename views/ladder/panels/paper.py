@@ -49,7 +49,7 @@ def section(page: Page, facts: Sequence[Known]) -> str:
 
 @lru_cache(maxsize=KEPT)
 def _asked(ladder: str, device: str) -> tuple[Settled, ...]:
-    """Return the runs at the lecture's published."""
+    """Return the runs under the lecture's published conditions."""
     return tuple(choice for choice, _ in published.choices(LADDERS[ladder], device))
 
 

@@ -29,7 +29,7 @@ _COMPILING = threading.Lock()  # browsers that ask for the same rung at once wai
 
 
 def offered(page: Page) -> bool:
-    """Whether the ladder has rungs."""
+    """Return whether the ladder has rungs."""
     return bool(page.ladder.rungs)
 
 

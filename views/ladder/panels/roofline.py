@@ -17,7 +17,7 @@ def figure(page: Page, facts: Facts, look: Look) -> Figure:
 
 
 def words(page: Page, facts: Facts) -> str:
-    """Return what the roofs say about the rung on the page, the sources of the numbers, and the rungs that are not
+    """Return sentences on the rung and the roofs, on the sources of the numbers, and on the rungs that are not
     drawn."""
     found = _found(page, facts)
     lines = [roofline.sentence(found, page.position)]

@@ -21,7 +21,7 @@ EIGHT_WIDE = {"n": "16", "block": str(trapezoids.LECTURE_BLOCK), "dtype": "float
 
 
 def offered(page: Page) -> bool:
-    """Whether the page shows the trapezoidal rule."""
+    """Return whether the page shows the trapezoidal rule."""
     return page.topic.name == trapezoid.TOPIC.name
 
 

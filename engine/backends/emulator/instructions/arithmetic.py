@@ -44,7 +44,7 @@ def arithmetic_executor(machine: Machine, item: Instruction) -> Executor:
     operands = (*found.operands, "u32") if found.reads_carry else found.operands
     if len(sources) != len(operands):
         wanted = "1 operand" if len(found.operands) == 1 else f"{len(found.operands)} operands"
-        raise InvalidPtx(f"{item.opcode} takes {wanted} and is given {len(item.operands) - 1}", line)
+        raise InvalidPtx(f"{item.opcode} takes {wanted} but gets {len(item.operands) - 1}", line)
     if len(targets) > len(results):
         raise InvalidPtx(f"{item.opcode} has one result, but two destinations", line)
     readers = [reader(source, code, widths, line) for source, code in zip(sources, operands, strict=True)]
@@ -109,7 +109,7 @@ def _two_predicates(machine: Machine, item: Instruction, pair: Pair) -> Executor
     join = next((word for word in words if word in _JOINS), None)
     found = operation(".".join(word for word in words if word not in _JOINS))
     if len(item.operands) != (4 if join else 3):
-        raise InvalidPtx(f"{item.opcode} takes {3 if join else 2} operands and is given {len(item.operands) - 1}", line)
+        raise InvalidPtx(f"{item.opcode} takes {3 if join else 2} operands but gets {len(item.operands) - 1}", line)
     left, right = (reader(item.operands[at], found.operands[at - 1], widths, line) for at in (1, 2))
     other = reader(item.operands[3], "pred", widths, line) if join else None
     put, put_opposite = (writer(target, "pred", widths, line) for target in (pair.first, pair.second))

@@ -19,7 +19,7 @@ from engine.backends.emulator.ptx.syntax import Address, Instruction, InvalidPtx
 from engine.backends.emulator.ptx.traits import Traits, check_type, describe
 from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.registers.operands import Registers, reader, writer
-from engine.backends.emulator.registers.values import UNSIGNED, Value, spread
+from engine.backends.emulator.registers.values import UNSIGNED, Value, plain, spread
 from engine.backends.emulator.state.machine import Machine
 from engine.records import Array
 
@@ -124,10 +124,15 @@ def _atomic_lanes(port: Port, raw: Value, mask: Mask, values: list[Array]) -> li
     space, raw = port.space_of(as_signed(raw), mask)
     shape = (mask.height, mask.width)
     if space == "global":
-        found = port.locate(raw, mask) if mask.dense is None else None
+        lanes = None if mask.dense is None else mask.dense.T
+        found = (
+            port.locate(raw, mask) if lanes is None or plain(raw).size == 1 else None
+        )  # idle lanes share one address
         if found is not None:
             port.observe(space, raw, mask, found[0], values)
-            return [_AtomicLanes(found[0].view(site.part), spread(found[1], shape).T.reshape(-1), None)]
+            turned = spread(found[1], shape).T
+            index = turned.reshape(-1) if lanes is None else turned[lanes]
+            return [_AtomicLanes(found[0].view(site.part), index, lanes)]
         pieces = port.pieces(raw, mask)
         port.observe(space, raw, mask, pieces[0].array if len(pieces) == 1 else None, values)
         made = []

@@ -127,4 +127,25 @@ def _executor(machine: Machine, item: Instruction) -> Executor | None:
     make = MAKERS.get(traits.head)
     if make is None:
         raise UnknownInstruction(item.opcode)
-    return with_warp_sync_hooks(machine, item, make(machine, item)) if traits.converges else make(machine, item)
+    made = with_warp_sync_hooks(machine, item, make(machine, item)) if traits.converges else make(machine, item)
+    return with_drained_stores(machine, made) if _awaits_stores(machine, item) else made
+
+
+def _awaits_stores(machine: Machine, item: Instruction) -> bool:
+    """Return whether delayed stores arrive before an instruction: a fence, an atomic, a release, a __syncwarp()."""
+    if machine.schedule.kind != "independent":
+        return False
+    traits = traits_of(item.opcode)
+    orders = item.words[0] in ("fence", "membar", "mbarrier", "cp") or traits.head == "bar.warp.sync"
+    return orders or traits.memory in ("atomic", "copy") or "release" in item.words
+
+
+def with_drained_stores(machine: Machine, step: Executor | None) -> Executor:
+    """Return the executor, extended by the arrival of all delayed stores before it."""
+
+    def drained(registers: Registers, mask: Mask) -> None:
+        machine.drain()
+        if step is not None:
+            step(registers, mask)
+
+    return drained

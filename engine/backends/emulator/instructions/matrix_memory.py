@@ -186,7 +186,7 @@ def load_fragment(machine: Machine, item: Instruction) -> Executor:
     puts = writers(machine, item, targets, "f64" if side.kind == "f64" else "u32")
     blocks = side.blocks
     if len(targets) < len(blocks):
-        raise InvalidPtx(f"{item.opcode} needs {len(blocks)} registers for its matrix and is given {len(targets)}")
+        raise InvalidPtx(f"{item.opcode} needs {len(blocks)} registers for its matrix but gets {len(targets)}")
     as_rows = item.space == "shared" and side.part < 4 and (along or side.part == 2)
     reading = _load_rows if as_rows else _load_quarters
     load = reading(machine, item, offset, side, along)

@@ -7,8 +7,9 @@ access the arrays one by one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -40,9 +41,11 @@ from engine.backends.emulator.state.memory import (
     Words,
     lane_indices,
 )
+from engine.compile.element_sizes import local_arrays
 from engine.compile.names import readable
 from engine.records import Array, RunFailed
 
+_LOCAL_ARRAYS = "the memory of its local arrays", "holds"
 _VERBS = {"ld": "reads", "st": "writes", "atom": "updates", "red": "updates"}
 
 
@@ -65,8 +68,12 @@ def out_of_bounds(
     else:
         size = machine.element_bytes_of(array)
         element, count = (at - array.base) // size, array.size // size
-        what = f"{verb} element {element} of `{readable(array.name)}`, which has {count} elements"
+        what = f"{verb} element {element} of `{readable(array.name)}`, which has {_elements(count)}"
     return machine.lane_failure("out-of-bounds", site.line, mask, row, column, what, "out-of-bounds")
+
+
+def _elements(count: int) -> str:
+    return "1 element" if count == 1 else f"{count} elements"
 
 
 def misaligned_access(machine: Machine, site: Site, lanes: Array, mask: Mask) -> RunFailed:
@@ -95,7 +102,11 @@ def out_of_block_memory(
         part = machine.element_bytes(name) or site.part
         length = min([other for other in places.values() if other > start], default=words.size) - start
         element, count = (place - start) // part, length // part
-        what = f"{verb} element {element} of the {space} array `{readable(name)}`, which has {count} elements"
+        called, holds = f"the {space} array `{readable(name)}`", "has"
+        if space == "local":
+            arrays = local_arrays(machine.source) if machine.source else frozenset()
+            called, holds = (f"its local array `{min(arrays)}`", "has") if len(arrays) == 1 else _LOCAL_ARRAYS
+        what = f"{verb} element {element} of {called}, which {holds} {_elements(count)}"
         if count == 0 and any(one.external and one.name == name for one in machine.program.shared):
             what += ": the launch sets the size of an extern array, and this launch sets none"
     return machine.lane_failure("out-of-bounds", site.line, mask, row, column, what, "out-of-bounds")
@@ -195,6 +206,7 @@ class Port:
     def __init__(self, machine: Machine, site: Site, offset: int) -> None:
         self.machine, self.site, self.offset = machine, site, offset
         self.shift = site.part.bit_length() - 1
+        self._delayed = site.op == "st" and bool(site.words & {"volatile", "relaxed"}) and not site.arrives_later
         self._last: tuple[Value, Mask, Array] | None = None
         self._places: dict[tuple[bytes, int], _CheckedOffsets] = {}
         self._place: _CheckedOffsets | None = None
@@ -330,6 +342,8 @@ class Port:
     def _inside(self, at: Array, mask: Mask, words: Words, space: str) -> Array:
         """Check the offsets and return them."""
         size = self.site.size
+        if at.size == 1 and 0 <= int(at.item()) <= words.size - size and not int(at.item()) & (size - 1):
+            return at
         wrong = (at.view(np.uint64) > max(words.size - size, -1) % (1 << 64)) | ((at & (size - 1)) != 0)
         if words.size < size:
             wrong = np.ones(at.shape, bool)
@@ -342,6 +356,23 @@ class Port:
                 )
             at = np.where(wrong, 0, at)
         return at
+
+    # ---- stores that arrive later
+
+    def _overtake(self, space: str, address: Value, mask: Mask) -> None:
+        """Let delayed stores arrive if this access depends on them: a lane's own store comes before its later
+        accesses to the same place."""
+        stores = self.machine.resident.stores
+        if stores is not None:
+            stores.drain_for(space, plain_address(address) + self.offset, self.site.size, mask)
+
+    def _write(self, write: Callable[[], None], space: str, address: Value, mask: Mask) -> None:
+        """Perform a store now, or delay it."""
+        stores = self.machine.resident.stores
+        if stores is not None and self._delayed:
+            stores.hold(write, space, plain_address(address) + self.offset, self.site.size, mask)
+        else:
+            write()
 
     # ---- whole accesses
 
@@ -358,6 +389,7 @@ class Port:
             found = self.locate(raw, mask)
             pieces = [] if found else self.pieces(raw, mask)  # checks come before the report
             self.observe(space, raw, mask, found[0] if found else None, ())
+            self._overtake(space, raw, mask)
             if found:
                 array, index = found
                 view = array.view(part)
@@ -371,8 +403,12 @@ class Port:
         words = self.machine.words(space)
         at = self.offsets(key, raw, mask, words, space)
         self.report_at(space, raw, at, mask, ())
+        self._overtake(space, raw, mask)
         if space == "shared" and at.shape[1] == 1 and part == words.unit:
             return [words.rows((at[:, 0] >> words.shift) + number, mask) for number in range(count)]
+        if space == "local" and at.size == 1 and part == words.unit:
+            start, place = int(at.item()) >> words.shift, mask.place()
+            return [words.words[start + number][place].copy() for number in range(count)]
         rows, columns = lane_indices(mask)
         where = (rows, columns) if space == "local" else (columns,)
         return [words.load(at + number * part, part, where) for number in range(count)]
@@ -396,7 +432,6 @@ class Port:
             return
         key = raw
         space, raw = self.space_of(as_signed(raw), mask)
-        part = self.site.part
         if space == "global":
             found = self.locate(raw, mask) if mask.dense is None else None
             pieces = [] if found else self.pieces(raw, mask)
@@ -404,20 +439,39 @@ class Port:
             for array in [found[0]] if found else [piece.array for piece in pieces]:
                 if array.constant:
                     raise PtxError(f"the constant `{array.name}` cannot be written", self.site.line)
-            for number, value in enumerate(values):
-                if found:
-                    array, index = found
-                    array.put(part, index + number if number else index, value, (mask.height, mask.width))
-                for piece in pieces:
-                    spread = np.broadcast_to(value, (mask.height, mask.width))
-                    piece.array.view(part)[piece.index + number] = spread[piece.lanes]
+            self._overtake(space, raw, mask)
+            self._write(partial(self._put, found, pieces, mask, values), space, raw, mask)
             return
         words = self.machine.words(space)
         at = self.offsets(key, raw, mask, words, space)
         self.report_at(space, raw, at, mask, values)
+        self._overtake(space, raw, mask)
+        self._write(partial(self._put_in_block, words, at, mask, values), space, raw, mask)
+
+    def _put(
+        self, found: tuple[DeviceArray, Array] | None, pieces: Sequence[ArrayPiece], mask: Mask, values: Sequence[Array]
+    ) -> None:
+        """Write values to the elements `found`, or to several `pieces`."""
+        part = self.site.part
+        for number, value in enumerate(values):
+            if found:
+                array, index = found
+                array.put(part, index + number if number else index, value, (mask.height, mask.width))
+            for piece in pieces:
+                spread = np.broadcast_to(value, (mask.height, mask.width))
+                piece.array.view(part)[piece.index + number] = spread[piece.lanes]
+
+    def _put_in_block(self, words: Words, at: Array, mask: Mask, values: Sequence[Array]) -> None:
+        """Write values to shared or local memory at checked offsets."""
+        part, space = self.site.part, "local" if words.words.ndim == 3 else "shared"
         if mask.dense is None and space == "shared" and at.shape[1] == 1 and part == words.unit:
             for number, value in enumerate(values):
                 words.put_rows((at[:, 0] >> words.shift) + number, mask, value)
+            return
+        if mask.dense is None and space == "local" and at.size == 1 and part == words.unit:
+            start, place = int(at.item()) >> words.shift, mask.place()
+            for number, value in enumerate(values):
+                words.words[start + number][place] = value
             return
         rows, columns = lane_indices(mask)
         shape = (mask.height, mask.width)

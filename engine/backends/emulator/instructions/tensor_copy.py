@@ -37,7 +37,7 @@ def _check_copy(item: Instruction) -> None:
         raise PtxError(f"this instruction is not emulated: {item.opcode}")
     place = item.operands[1]
     if isinstance(place, Address) and len(place.coordinates) != 2:
-        raise InvalidPtx(f"{item.opcode} takes 2 coordinates and is given {len(place.coordinates)}")
+        raise InvalidPtx(f"{item.opcode} takes 2 coordinates but gets {len(place.coordinates)}")
 
 
 @executes(Traits("cp.async.bulk.tensor.2d.shared", "ama", check=_check_copy, writes=False, memory="copy"))

@@ -286,11 +286,11 @@ def spread_over_blocks(value: Array, count: int, mask: Mask) -> Array:
 def _distinct_registers(item: Instruction, parts: Sequence[Operand], count: int) -> Sequence[Operand]:
     """Return the registers with distinct numbers; for halves, wmma names eight, of which the last repeat the first."""
     if len(parts) < count or (len(parts) > count and item.words[0] == "mma"):
-        raise InvalidPtx(f"{item.opcode} needs {count} registers for its matrix and is given {len(parts)}")
+        raise InvalidPtx(f"{item.opcode} needs {count} registers for its matrix but gets {len(parts)}")
     return parts[:count]
 
 
 def _check_count(item: Instruction, parts: Sequence[Operand], count: int) -> Sequence[Operand]:
     if len(parts) != count:
-        raise InvalidPtx(f"{item.opcode} needs {count} registers for its sums and is given {len(parts)}")
+        raise InvalidPtx(f"{item.opcode} needs {count} registers for its sums but gets {len(parts)}")
     return parts

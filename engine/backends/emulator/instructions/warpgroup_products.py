@@ -88,7 +88,7 @@ def _check_product(item: Instruction) -> None:
         raise PtxError(f"this instruction is not emulated: {item.opcode}")
     wanted = 7 if isinstance(item.operands[1], Vector) else 8
     if len(item.operands) != wanted:
-        raise InvalidPtx(f"{item.opcode} takes {wanted} operands and is given {len(item.operands)}")
+        raise InvalidPtx(f"{item.opcode} takes {wanted} operands but gets {len(item.operands)}")
 
 
 class Warps:

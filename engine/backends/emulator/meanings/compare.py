@@ -150,7 +150,7 @@ def select_by_flushed_sign(a: Array, b: Array, sign: Array) -> Array:
     what=("finite", "infinite", "number", "notanumber", "normal", "subnormal"),
 )  # fmt: skip
 def test_property(a: Array, *, what: str) -> Array:
-    """Whether a is of this kind. Zero is a normal number, as on the GPU."""
+    """Return whether a is of this kind. Zero is a normal number, as on the GPU."""
     tiny = np.finfo(a.dtype).tiny
     tests: dict[str, Callable[[], Array]] = {
         "finite": lambda: np.isfinite(a),

@@ -39,7 +39,7 @@ def convert_integer(a: Array, *, d: str, sat: bool) -> Array:
 def convert_to_integer(a: Array, *, rounding: str, d: str) -> Array:
     """The rounded integer, always saturated. NaN gives 0, or the top bit alone with a double or a 64-bit integer.
 
-    NumPy leaves all of these undefined.
+    In NumPy all of these are undefined.
     """
     whole = rounded_to_integer(a, rounding).astype(np.float64, copy=False)
     target = np.iinfo(DTYPES[d])

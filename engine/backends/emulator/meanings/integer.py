@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from engine.backends.emulator.meanings.registry import (
+    DTYPES,
     INTEGERS,
     SIGNED,
     bit_mask,
@@ -269,11 +272,46 @@ def dot_halves(a: Array, b: Array, c: Array, *, half: str) -> Array:
     return _dot(a, b, c, (16, 8), 0 if half == "lo" else 2)
 
 
-@computes("vabsdiff4.{t}.{t}.{t}.add?", "t t u32 -> u32", t=("u32", "s32"))
-def absolute_differences(a: Array, b: Array, c: Array, *, add: bool) -> Array:
-    """|a - b| of each byte, packed, or with `.add` summed and added to c."""
-    total = c if add else np.zeros_like(c)
-    for index in range(4):
-        difference = np.abs(_lane(a, 8, index).astype(np.int32) - _lane(b, 8, index).astype(np.int32)).astype(np.uint32)
-        total = total + (difference if add else difference << np.uint32(8 * index))
-    return total
+_VIDEO: dict[str, Callable[[Array, Array], Array]] = {
+    "vadd": np.add, "vsub": np.subtract, "vabsdiff": lambda a, b: np.abs(a - b), "vmin": np.minimum, "vmax": np.maximum,
+}  # fmt: skip
+_WORDS = ("u32", "s32")
+
+
+def _bounded(wide: Array, bits: int, signed: bool) -> Array:
+    """Return the values, each at most and at least what so many bits hold."""
+    lowest = -(1 << bits - 1) if signed else 0
+    return np.clip(wide, lowest, lowest + (1 << bits) - 1)
+
+
+@computes("{op}.{into}.{t}.{t}.sat?", "t t -> into", op=_VIDEO, into=_WORDS, t=_WORDS)
+def video(a: Array, b: Array, *, op: str, into: str, sat: bool) -> Array:
+    """A video instruction: a and b in more bits than both have, then the low 32 bits or, with `.sat`, the nearest
+    value."""
+    wide = _VIDEO[op](a.astype(np.int64), b.astype(np.int64))
+    result: Array = (_bounded(wide, 32, into == "s32") if sat else wide).astype(DTYPES[into])
+    return result
+
+
+@computes("{op}.{t}.{t}.{t}.{second}", "t t t -> t", op=_VIDEO, t=_WORDS, second=("add", "min", "max"))
+def video_and_second(a: Array, b: Array, c: Array, *, op: str, t: str, second: str) -> Array:
+    """A video instruction, and its result combined with c."""
+    return _VIDEO[f"v{second}"](video(a, b, op=op, into=t, sat=False), c)
+
+
+@computes(
+    "{op}.{t}.{t}.{t}.{how?}", "t t u32 -> u32", t=_WORDS, how=("add", "sat"),
+    op=[f"{one}{lanes}" for one in _VIDEO for lanes in (2, 4)],
+)  # fmt: skip
+def video_lanes(a: Array, b: Array, c: Array, *, op: str, t: str, how: str) -> Array:
+    """A video instruction on two halves or four bytes, packed, or with `.add` summed and added to c."""
+    lanes, signed = int(op[-1]), t == "s32"
+    bits, total = 32 // lanes, c.astype(np.int64) if how == "add" else np.zeros_like(c, np.int64)
+    for index in range(lanes):
+        wide = _VIDEO[op[:-1]](*(_lane(each, bits, index).astype(np.int64) for each in (a, b)))
+        if how == "add":
+            total = total + wide
+        else:
+            low = (_bounded(wide, bits, signed) if how == "sat" else wide) & ((1 << bits) - 1)
+            total = total | low << bits * index
+    return total.astype(np.uint32)

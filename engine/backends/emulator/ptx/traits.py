@@ -128,7 +128,7 @@ def _check_form(item: Instruction, form: str) -> None:
     if not least <= given <= len(wanted):
         count = str(least) if least == len(wanted) else f"{least} to {len(wanted)}"
         noun = "operand" if count == "1" else "operands"
-        raise InvalidPtx(f"{item.opcode} takes {count} {noun} and is given {given}")
+        raise InvalidPtx(f"{item.opcode} takes {count} {noun} but gets {given}")
     for operand, letter in zip(item.operands, wanted, strict=False):
         kinds, name = _KINDS[letter]
         if not isinstance(operand, kinds):

@@ -17,7 +17,7 @@ from engine.records import Array
 
 WARP = 32
 _BITS = (np.uint32(1) << np.arange(WARP, dtype=np.uint32))[None, :, None]
-_WORTH_CUTTING = 8  # factor: cutting scattered rows and columns out and back costs more than idle lanes
+_WORTH_CUTTING = 8  # factor: gathering and scattering rows and columns costs more than idle lanes
 
 
 class Mask:
@@ -102,11 +102,15 @@ class Mask:
 
     def columns_at(self) -> Array:
         """Return the block numbers (within the chunk) of the mask's columns."""
-        return self.columns.nonzero()[0]
+        return self._numbers[1]
 
     def rows_at(self) -> Array:
         """Return the thread numbers of the mask's rows."""
-        return self.rows.nonzero()[0]
+        return self._numbers[0]
+
+    @cached_property
+    def _numbers(self) -> tuple[Array, Array]:
+        return self.rows.nonzero()[0], self.columns.nonzero()[0]
 
 
 def _index_of(members: Array) -> tuple[Any, int]:

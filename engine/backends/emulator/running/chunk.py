@@ -132,13 +132,15 @@ class Chunk:
 
     def run(self) -> None:
         """Run until every lane has ended."""
-        lanes, groups, watch = self.lanes, self.lanes.groups, self.watch
+        lanes, groups, watch, stores = self.lanes, self.lanes.groups, self.watch, self.machine.resident.stores
         self._resume_converged(0, [lanes.masks.start])
         while groups or self._unblock():
             if not groups:
                 continue
             key = self._next()
             code, mask = self.codes.at(key[0]), groups.pop(key)
+            if stores is not None:
+                stores.step(code.block, watch.watching)
             if code.members is not None:
                 lanes.registers = lanes.frames.of(key[0]).registers
                 ready = lanes.converged(code, key[0], mask)
@@ -157,6 +159,7 @@ class Chunk:
             self._count_step(code)
             if self.gates.shut and self.gates.may_open():
                 self._open_gates()
+        self.machine.drain()
         if lanes.barriers.entries():
             self._deadlock()
 
@@ -288,6 +291,7 @@ class Chunk:
     def _arrive(self, code: Code, place: int, mask: Mask, vote: Array | None) -> None:
         """Let lanes arrive at a barrier, to continue at `place`."""
         item, lanes = code.block.terminator, self.lanes
+        self.machine.drain()
         self._end_leavers()
         assert item is not None and lanes.alive is not None
         for hook in self.hooks.on_barrier:

@@ -127,6 +127,10 @@ _ALLOCATES = (
     "Line {}: on a GPU malloc and free run code of their own and place memory elsewhere, so the instructions of this "
     "line and the sectors of that memory differ."
 )
+_HANDED_OUT = (
+    "Line {}: an atomic hands out the places of this access. Which thread gets which place depends on timing, so a GPU "
+    "may count other sectors."
+)
 _TEXTURES = "Line {}: a GPU counts reads of textures with counters of their own, which are not modelled here."
 _UNSURE = (
     "Line {}: the assembler moves or combines a shared memory access in a way that the emulator cannot follow; the "
@@ -140,7 +144,7 @@ _LOOPED = (
 
 @lru_cache(maxsize=64)
 def caveats_of(program: Program) -> tuple[Caveat, ...]:
-    """Return the lines that wait for other threads (as in grid.sync()), call malloc, or have unclear machine code."""
+    """Return the lines whose counts depend on timing, that call malloc, or that have unclear machine code."""
     waiting = {
         block.line for block in program.blocks if polls(program, block) and _waits_on_memory(program, block.index)
     }
@@ -148,13 +152,29 @@ def caveats_of(program: Program) -> tuple[Caveat, ...]:
     textures = {item.line for item in program.instructions if item.words[0] == "tex"}
     requests = program.requests
     said = (
-        dict.fromkeys(textures, _TEXTURES)
+        dict.fromkeys(_handed_out(program), _HANDED_OUT)
+        | dict.fromkeys(textures, _TEXTURES)
         | dict.fromkeys(heap, _ALLOCATES)
         | dict.fromkeys(requests.unsure, _UNSURE)
         | dict.fromkeys(requests.looped, _LOOPED)
     )
     said |= dict.fromkeys(waiting, _WAITS)
     return tuple(Caveat(line, sentence.format(line)) for line, sentence in sorted(said.items()))
+
+
+def _handed_out(program: Program) -> set[int]:
+    """Return the lines that access global memory at addresses computed from the results of atomics."""
+    flows = [flow for block in program.blocks for flow in _flows(program, block.index)]
+    flows += [_Flow(item, *uses_and_defs((item,), program.carry), 0, _NONE, _NONE) for item in program.passed]
+    found, before = _union(flow.defs for flow in flows if flow.item.words[0] == "atom"), 0
+    while before != found:
+        before = found
+        found |= _union(flow.defs for flow in flows if flow.uses & found)
+    return {
+        flow.item.line for flow in flows
+        if "global" in flow.source | flow.target
+        and any(found >> index & 1 for address in addresses(flow.item) for index in registers_of(address))
+    }  # fmt: skip
 
 
 def _waits_on_memory(program: Program, end: int) -> bool:

@@ -26,7 +26,7 @@ from engine.backends.emulator.state.machine import Machine
 from engine.backends.emulator.state.pointers import writes_one_of, written_arrays
 from engine.records import Array, RunFailed
 
-_MOST_COPIED_BYTES = 1 << 28  # of copies; a program that may write more counts as changing memory
+_MOST_COPIED_BYTES = 1 << 28  # of copies; a program that may write more counts as one that changes memory
 
 
 @dataclass(frozen=True)

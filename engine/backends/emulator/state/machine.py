@@ -22,6 +22,7 @@ from engine.backends.emulator.state.events import NO_HOOKS, ChunkInfo, Hooks
 from engine.backends.emulator.state.memory import AddressSpace, DeviceArray, Words, code_addresses, lay_out
 from engine.backends.emulator.state.resident import ResidentBlocks
 from engine.backends.emulator.state.schedule import LOCKSTEP, Schedule
+from engine.backends.emulator.state.store_buffer import StoreBuffer
 from engine.compile.element_sizes import element_bytes
 from engine.compile.names import readable
 from engine.records import Array, CompileError, NotRunnable, RunFailed, Source, Status
@@ -109,7 +110,9 @@ class Machine:
             memories["local"] = Words(self.local_size, self.units["local"], (self.rows, count))
         info = ChunkInfo(self.launch, first, count, self.rows, self.threads, self.shared_size)
         self._specials = {}
-        self.resident = ResidentBlocks(info, memories)
+        independent = self.schedule.kind == "independent"
+        stores = StoreBuffer((self.rows, count), self.schedule.seed) if independent else None
+        self.resident = ResidentBlocks(info, memories, stores)
         return self.resident
 
     def tick(self, instructions: int) -> None:
@@ -120,6 +123,11 @@ class Machine:
         """Drop all references back to this machine, so its memory is freed at once."""
         self.hooks = NO_HOOKS
         self.resident = ResidentBlocks(self.resident.info, {})
+
+    def drain(self) -> None:
+        """Let all delayed stores arrive."""
+        if self.resident.stores is not None:
+            self.resident.stores.drain()
 
     def late(self) -> bool:
         """Return whether the time limit has passed."""

@@ -16,6 +16,7 @@ import numpy as np
 from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.state.events import ChunkInfo
 from engine.backends.emulator.state.memory import Words
+from engine.backends.emulator.state.store_buffer import StoreBuffer
 from engine.records import Array
 
 _EVERYTHING = np.iinfo(np.int64).max
@@ -228,10 +229,11 @@ def count_arrivals(state: BarrierStates, which: Array, counts: Array) -> Array:
 
 
 class ResidentBlocks:
-    """The blocks of `info`. `memories`: their shared and local memory by name. `votes`: the votes at their barriers."""
+    """The blocks of `info`. `memories`: their shared and local memory by name. `votes`: the votes at their barriers.
+    `stores`: their delayed stores; None if no store is delayed."""
 
-    def __init__(self, info: ChunkInfo, memories: Mapping[str, Words]) -> None:
-        self.info, self.memories = info, memories
+    def __init__(self, info: ChunkInfo, memories: Mapping[str, Words], stores: StoreBuffer | None = None) -> None:
+        self.info, self.memories, self.stores = info, memories, stores
         self.first, self.blocks = info.first, info.blocks
         self.votes = Votes(info.rows, info.blocks)
 

@@ -1,4 +1,4 @@
-"""The order in which lanes run: the part of the execution model that CUDA leaves open, as a choice.
+"""The order in which lanes run: a choice, because CUDA leaves it open.
 
 * "lockstep": the lanes of a warp run together and wait for each other where their paths meet, as up to Pascal.
   The group of lanes with the smallest program counter runs first.

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from engine.backends.emulator.ptx.program import SharedRequest
-from engine.backends.emulator.registers.masks import WARP
+from engine.backends.emulator.registers.masks import WARP, Mask
 from engine.backends.emulator.registers.values import OuterSum, plain
 from engine.backends.emulator.state.events import Access, ChunkInfo
 from engine.backends.emulator.state.machine import Machine
@@ -139,6 +139,8 @@ class MemoryRequests(LineCounter):
         """Return (wavefronts, conflicts, contention) of a shared access, (sectors, 0, contention) of a global one, or
         (passes, 0, 0) of constant memory (`op` "const")."""
         mask, address = access.mask, access.address
+        if op in ("atom", "red") and address.__class__ is not OuterSum and address.size == 1 and _size(access) <= WORD:
+            return _at_one_word(mask, access.space)
         if mask.dense is None:
             rows, columns = _sides(address)
             if rows is not None:
@@ -173,6 +175,15 @@ class MemoryRequests(LineCounter):
             second += judged[1] * count
             most = max(most, judged[2])
         return main, second, most
+
+
+def _at_one_word(mask: Mask, space: str) -> tuple[int, int, int]:
+    """Return the judgement of an atomic of all lanes on one word: they are served one after the other."""
+    lanes = mask.row_lanes()
+    alike = mask.width // lanes.shape[1]  # equal blocks per column
+    count = np.count_nonzero(lanes.reshape(-1, WARP, lanes.shape[1]), axis=1)
+    total = int(count.sum()) * alike
+    return total, total - mask.warps if space == "shared" else 0, int(count.max())
 
 
 def _sides(address: Any) -> tuple[Array | None, Array | None]:
@@ -229,11 +240,10 @@ def _different(address: Array, active: Array) -> int:
 
 def _most_alike(address: Array, active: Array) -> int:
     """Return the most active lanes of one warp that access one address."""
+    if not active.any():
+        return 0
     apart = -1 - np.arange(WARP, dtype=np.int64)[:, None]  # idle lanes get unique addresses
-    ranked = np.sort(np.where(active, address, apart), axis=0)
-    run = np.ones(ranked.shape[1], np.int64)
-    most = int(active.any())
-    for lane in range(1, WARP):
-        run = np.where(ranked[lane] == ranked[lane - 1], run + 1, 1)
-        most = max(most, int(run.max(initial=0)))
-    return most
+    ranked = np.sort(np.where(active, address, apart).T, axis=1)
+    starts = np.ones(ranked.shape, bool)
+    np.not_equal(ranked[:, 1:], ranked[:, :-1], out=starts[:, 1:])
+    return int(np.diff(np.flatnonzero(starts), append=ranked.size).max())

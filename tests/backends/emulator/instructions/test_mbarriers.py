@@ -227,6 +227,7 @@ FETCHES = {
 }
 
 
+@pytest.mark.sampled(thorough=4)
 @pytest.mark.parametrize(
     "architecture",
     [case("compute_90", quick=False), case("compute_80", quick=False, thorough=False)],

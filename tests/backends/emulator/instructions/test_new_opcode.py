@@ -68,7 +68,7 @@ def test_its_row_answers_for_the_program():
 @pytest.mark.parametrize(
     ("statement", "said"),
     [
-        ('asm volatile("rowsum.sync.warp.u32 %0, %1, %1;" : "=r"(all) : "r"(mine));', "takes 2 operands and is given"),
+        ('asm volatile("rowsum.sync.warp.u32 %0, %1, %1;" : "=r"(all) : "r"(mine));', "takes 2 operands but gets"),
         ('asm volatile("rowsum.sync.half.u32 %0, %1;" : "=r"(all) : "r"(mine));', "which of pair, warp it is"),
     ],
 )

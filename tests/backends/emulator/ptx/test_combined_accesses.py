@@ -118,7 +118,23 @@ def test_waiting_for_others_is_said_with_its_line():
     assert told.line == 2 and "depends on timing" in told.message
     assert {caveat.line for caveat in caveats_of(load(Source("test.cu", GRID_SYNC, "int32"), "f"))} <= {7, 9}
     assert caveats_of(load(Source("test.cu", GRID_SYNC, "int32"), "f"))
-    assert not caveats_of(program("for (int k = t; k < 99; k += 32) out[atomicAdd(out + 5, 1)] = k;"))
+    assert not caveats_of(program("for (int k = t; k < 99; k += 32) atomicAdd(out + 5, 1);"))
+
+
+@pytest.mark.parametrize(
+    ("body", "lines"),
+    [
+        ("int i = atomicAdd(out, 1);\nout[i] = t;", [2]),
+        ("int i = atomicAdd(out, 32 * (t == 0)); i = __shfl_sync(~0u, i, 0);\nout[i + t] = out[5];", [2]),
+        ("if (t == 0) s[0] = atomicAdd(out, 32); __syncthreads();\nout[s[0] + t] = t;", []),
+        ("int i = atomicAdd(out, 1);\nout[t] = i;", []),
+        ("int i = atomicAdd(s, 1);\ns[i] = t; __syncthreads(); out[t] = s[t];", []),
+    ],
+)
+def test_places_that_an_atomic_hands_out_are_said(body, lines):
+    told = caveats_of(program(body))
+    assert [caveat.line for caveat in told] == lines
+    assert all("hands out" in caveat.message for caveat in told)
 
 
 def test_a_load_that_the_assembler_moves_into_a_branch_is_said():

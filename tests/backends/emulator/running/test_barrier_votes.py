@@ -33,6 +33,6 @@ def test_groups_of_one_block_are_counted_together_while_another_block_is_late() 
     assert set(votes.results[:, 0].tolist()) == {16 + 8}
 
 
-@pytest.mark.thorough
+@pytest.mark.release
 def test_a_random_source_whose_groups_vote_one_after_the_other() -> None:
     assert random_programs.of_source(4, 1, list(random_programs.WAYS)) == []

@@ -56,7 +56,7 @@ def recorded(case: dict[str, Any]) -> Any:
     return pytest.param(case, marks=marks, id="-".join(str(case[key]) for key in ("op", "mode", "a", "b", "c", "mask")))
 
 
-@pytest.mark.sampled(quick=5)
+@pytest.mark.sampled(quick=5, thorough=4)
 @pytest.mark.parametrize("case", [recorded(case) for case in CASES])
 def test_the_rules_equal_nsight_compute(case: dict[str, Any]) -> None:
     hw = case["hw"]

@@ -10,6 +10,7 @@ import pytest
 from engine.backends.emulator.launch import Device, launch
 from engine.backends.emulator.watching import results
 from engine.records import Buffer, Launch, Scalar, Source
+from tests.backends.emulator.small_kernels import execute, zeros
 
 GOLDEN = json.loads((Path(__file__).parents[3] / "golden" / "kernels.json").read_text())
 N = 16384
@@ -167,3 +168,27 @@ extern "C" __global__ void f(int *o) { unsigned t = threadIdx.x; if (t >= 30 && 
     launch(device, Launch("f", Source("test.cu", text, "int32"), (1, 1, 1), (64, 1, 1), ("o",)), counters)
     totals = {name: value for one in counters for name, value in one.totals().items()}
     assert (totals["constant_requests"], totals["constant_passes"]) == (2, 4)
+
+
+@pytest.mark.parametrize("space", ["global", "shared"])
+@pytest.mark.parametrize("guard", ["", "if (t < 40)", "if (b != 1)", "if (in[i] & 1)", "if (in[i] & 1 && t != 7)"])
+def test_atomics_at_one_address_cost_one_pass_a_lane(space, guard):
+    text = f"""extern "C" __global__ void f(const int *in, int *out) {{
+        __shared__ int s; int t = threadIdx.x, b = blockIdx.x, i = b * 64 + t;
+        if (t == 0) s = 0;
+        __syncthreads();
+        {guard} out[i + 1] = atomicMax({"out" if space == "global" else "&s"}, in[i]); }}"""
+    values = np.random.default_rng(0).integers(0, 1000, 192).astype(np.int32)
+    counters = results.all_counters()
+    execute(text, grid=3, block=64, observers=counters, **{"in": values, "out": zeros(193)})
+    t, b = np.arange(64), np.arange(3)[:, None]
+    odd = values.reshape(3, 64) & 1 == 1
+    lanes = {"": t >= 0, "if (t < 40)": t < 40, "if (b != 1)": (b != 1) & (t >= 0), "if (in[i] & 1)": odd}.get(
+        guard, odd & (t != 7)
+    )
+    count = np.broadcast_to(lanes, (3, 64)).reshape(6, 32).sum(axis=1)
+    found = results.details(counters)
+    kind, cost = ("global_atom", "sectors") if space == "global" else ("shared_atomic", "wavefronts")
+    assert found[f"{kind}_requests"] == np.count_nonzero(count)
+    assert found[f"{kind}_{cost}"] == count.sum()
+    assert found["atomic_max_contention"] == count.max()

@@ -43,7 +43,9 @@ class AccessLanes:
 
     def moved(self, distance: int) -> AccessLanes:
         """Return the same lanes, with all addresses moved by some bytes."""
-        return replace(self, address=self.address + distance)
+        return AccessLanes(
+            self.address + distance, self.low, self.high, self.block, self.rows, self.columns, self.offset, self.unique
+        )
 
     def units(self, size: int, unit: int) -> AccessLanes:
         """Return one entry per unit of memory instead of one per access of `size` bytes."""
@@ -111,11 +113,13 @@ def lanes_in_all_blocks(access: Access, info: ChunkInfo) -> AccessLanes:
 
 
 def _by_address(fields: list[Array]) -> AccessLanes:
-    """Return one entry per address and block; the first and last lane represent all lanes that share it."""
+    """Return one entry per address and block; the first and last lane represent all lanes that share it. The lanes of
+    a block are in their order."""
     address, lane, block, rows, columns = fields
-    order = np.lexsort((lane, block, address))
-    address, lane, block, rows, columns = (field[order] for field in (address, lane, block, rows, columns))
-    starts = np.flatnonzero(np.r_[True, (address[1:] != address[:-1]) | (block[1:] != block[:-1])])
+    place = address * _SAMPLE + block
+    order = np.argsort(place, kind="stable")
+    address, lane, block, rows, columns, place = (field[order] for field in (*fields, place))
+    starts = np.flatnonzero(np.r_[True, place[1:] != place[:-1]])
     ends = np.r_[starts[1:], address.size] - 1
     low, high = lane[starts], lane[ends]
     if starts.size == address.size:

@@ -10,6 +10,8 @@ While whole warps converge, one clock per lane gives the order. If parts of a wa
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from engine.backends.emulator.registers.masks import WARP, Mask, lane_words
@@ -69,6 +71,23 @@ class WarpParties:
         """Return the clocks up to which the lanes in these rows know the lanes `other` (0..31) of their warps."""
         found: Array = self.known[row // WARP, row % WARP, other, position]
         return found
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """The clocks at one time of a chunk, whose first block is `first`."""
+
+    epoch: Array
+    clock: Array
+    time: int
+    first: int
+
+    def stamp(self, lane: Array) -> Stamp:
+        """Return this moment of lanes, which count in the grid."""
+        rows = self.clock.shape[0]
+        column = lane // rows - self.first
+        epoch = int(self.epoch.item()) if self.epoch.size == 1 else self.epoch[0, column]
+        return Stamp(lane, epoch, self.clock[lane % rows, column if self.clock.shape[1] > 1 else 0], self.time)
 
 
 class Clocks:
@@ -174,18 +193,22 @@ class Clocks:
         """Record a fence by the lanes of `mask`; `block_only`: for their own block."""
         self.flags.fence(mask, self.tick(), self.clock, self.epoch, block_only)
 
-    def publish(self, mask: Mask, release: str | None) -> None:
-        """Record that the lanes write a flag. `release`: "block" or "all" if the write itself is a fence with this
-        scope."""
+    def publish(self, mask: Mask, release: str | None) -> int:
+        """Record that the lanes write a flag, and return the time of the last fence in front of it. `release`: "block"
+        or "all" if the write itself is a fence with this scope."""
         knowing = self._known_clocks if self._parties else None
-        self.flags.publish(mask, self.tick(), self.clock, self.epoch, release, knowing)
+        return self.flags.publish(mask, self.tick(), self.clock, self.epoch, release, knowing)
 
     def acquire(self, mask: Mask, heard: int, scope: str | None) -> None:
-        """Record that the lanes have read a flag now; lanes of one instruction read it in turn. `heard`: when it was
-        written; `scope`: "block" or "all" if the read itself is a fence with this scope."""
+        """Record that the lanes have read a flag now; lanes of one instruction read it in turn. `heard`: the last
+        fence in front of that flag; `scope`: "block" or "all" if the read itself is a fence with this scope."""
         self.flags.acquire(mask, self.now, heard, scope)
 
     # ---- queries
+
+    def moment(self) -> Moment:
+        """Return the next event's time and the present clocks, which no later event changes."""
+        return Moment(self.epoch, self.clock, self.tick(), self.first)
 
     def stamp(self, lane: Array, one_block: bool = False) -> Stamp:
         """Return the present of lanes of this chunk. `one_block`: lanes count from its first block, else from the

@@ -139,7 +139,7 @@ class PartBarriers:
 
     def __init__(self, warps: int, blocks: int) -> None:
         self._shape = (warps, blocks)
-        self.known = np.zeros((warps, warps, blocks), np.int64)
+        self.known: Array = np.zeros((warps, warps, blocks), np.int64)
         self._came: dict[int, Array] = {}  # what the warps that came to a barrier know, by its number
 
     def arrive(self, number: int, mask: Mask, time: int) -> None:
@@ -160,7 +160,7 @@ class PartBarriers:
         return made
 
     def _warps(self, mask: Mask) -> Array:
-        made: Array = np.any(mask.full_dense().reshape(self._shape[0], WARP, -1), axis=1)
+        made: Array = np.logical_or.reduce(mask.full_dense().reshape(self._shape[0], WARP, -1), axis=1)
         return made
 
 
@@ -180,7 +180,7 @@ class Flags:
         self.first, self.blocks = first, blocks
         self.used = False  # whether any lane of the chunk has executed a fence or published anything
         self._read: Array | None = None  # when each lane last read a flag
-        self._heard: Array | None = None  # when the newest flag that it has read was written
+        self._heard: Array | None = None  # the last fence in front of the flags that it has read
         self._stored: Array | None = None
         self._parts: PartBarriers | None = None
         self._came: dict[int, tuple[Array, Array]] = {}  # what lanes that came to a barrier for some have acquired
@@ -224,15 +224,15 @@ class Flags:
 
     def publish(
         self, mask: Mask, time: int, clock: Array, epoch: Array, release: str | None, knowing: KnownClocks | None
-    ) -> None:
-        """Record that the lanes write a flag.
+    ) -> int:
+        """Record that the lanes write a flag, and return the time of the last fence in front of it, 0 if there is none.
 
         `release`: "block" or "all" if the write itself is a fence with this scope; otherwise only fenced work is
         published. `knowing`: given if parts of warps have converged.
         """
         self._flagged[self.first : self.first + self.blocks][mask.columns] = time
         if release is None and not self.used:
-            return
+            return 0
         self.used = True
         inner, outer = self._both()
         known = None if self._parts is None else self._parts.known_to(mask)
@@ -240,10 +240,11 @@ class Flags:
         if release == "all" or outer.fenced.any():
             outer.publish(mask, time, clock, epoch, release == "all", known, knowing)
             outer.pass_on(inner, mask)
+        return time if release else int(inner.fenced[:, mask.columns].max())
 
     def acquire(self, mask: Mask, time: int, heard: int, scope: str | None) -> None:
-        """Record that the lanes have read a flag that was written at the time `heard`. `scope`: "block" or "all" if the
-        read itself is a fence with this scope."""
+        """Record that the lanes have read a flag with its last fence at the time `heard`. `scope`: "block" or "all" if
+        the read itself is a fence with this scope."""
         if self._read is None or self._heard is None:
             self._read, self._heard = self._zeros(), self._zeros()
         _mark(self._read, mask, time)

@@ -26,6 +26,7 @@ from engine.backends.emulator.watching.races.clocks import Clocks
 from engine.backends.emulator.watching.races.findings import Findings
 from engine.backends.emulator.watching.races.heap_checks import HeapChecks, freed_units
 from engine.backends.emulator.watching.races.open_reads import OpenReads
+from engine.backends.emulator.watching.races.owned_units import OwnedUnits
 from engine.backends.emulator.watching.races.rules import RaceRules
 from engine.backends.emulator.watching.races.shadow import Shadow
 from engine.backends.emulator.watching.races.warp_checks import ShuffleCheck, WarpMembers
@@ -53,6 +54,7 @@ class Hazards(Observer):
         self._members = WarpMembers(machine, self._findings)
         self._watched = written_arrays(machine)
         self._global: dict[int, Shadow] = {}
+        self._owned: dict[int, OwnedUnits] = {}
         self._unit = max(1, smallest_part(machine.program, ("shared",)))
         self._lanes = SharedLanes(self._unit)
         self._rules = RaceRules(machine, self._clocks, self._findings, self._lanes)
@@ -149,7 +151,8 @@ class Hazards(Observer):
         every_block = plain(access.address).shape[1] == 1 and access.mask.column_index is None
         same_lanes = every_block and access.mask.dense is None
         alike = same_lanes and self._clocks.alike
-        if not (alike and site.op == "st"):
+        apart = alike and (site.op == "st" or (site.op == "ld" and site.weak))  # from open reads of other units
+        if not apart:
             self._reads.settle()
         if not alike and self._lanes.start_sampling():
             shadow = self._shared = shadow.repeated(self._lanes.sample * self._info.rows)
@@ -157,7 +160,7 @@ class Hazards(Observer):
         if lanes is None:
             return None
         at = self._lanes.units(lanes)
-        if site.op == "st" and self._reads.touches(at):
+        if apart and self._reads.touches(at):
             self._reads.settle()
         return shadow, at, lanes
 
@@ -169,7 +172,7 @@ class Hazards(Observer):
         if met is None:
             return
         shadow, at, lanes = met
-        release, volatile = _fence_scope(site, "release"), "volatile" in site.words
+        fence, volatile = 0, "volatile" in site.words
         behind = site.op == "st" and clocks.flags.stores_behind_a_fence(mask, clocks.tick())
         if site.arrives_later:
             shadow.write(at, clocks.stamp(lanes.high, True), site.line, 0)
@@ -179,14 +182,13 @@ class Hazards(Observer):
         reads_flag = site.op == "ld" and not site.weak
         if writes_flag:
             self._reads.settle()
-            clocks.publish(mask, release)
+            fence = clocks.publish(mask, _fence_scope(site, "release"))
         # A volatile store is a flag only directly after a fence, and a volatile load only if a branch depends on it:
         # lanes of a warp that exchange sums set no flags.
         strength = 1 if site.guess or (not site.weak and (not volatile or behind or site.decides_branch)) else -volatile
-        self._rules.check(access, shadow, at, lanes, None, 2 if site.op in ("atom", "red") else strength)
+        self._rules.check(access, shadow, at, lanes, None, 2 if site.op in ("atom", "red") else strength, fence)
         if site.op == "atom" or (reads_flag and clocks.flags.used):
-            heard = clocks.now if site.op == "atom" else shadow.newest_flag(at)
-            clocks.acquire(mask, heard, _fence_scope(site, "acquire"))
+            clocks.acquire(mask, shadow.newest_fence(at), _fence_scope(site, "acquire"))
 
     def _is_deferred(self, access: Access, shadow: Shadow) -> bool:
         """Return whether the load could be recorded as an open read, without further checks."""
@@ -204,14 +206,16 @@ class Hazards(Observer):
     # ---- global memory
 
     def _on_global(self, access: Access) -> None:
-        site, mask, heard = access.site, access.mask, 0
+        site, mask, fence, heard = access.site, access.mask, 0, [0]
         flag = not site.weak or site.op in ("atom", "red")
         if flag:
             self._reads.settle()
         if flag and site.op == "ld":
             self._clocks.tick()
         elif flag:
-            self._clocks.publish(mask, _fence_scope(site, "release"))
+            fence = self._clocks.publish(mask, _fence_scope(site, "release"))
+        elif not site.guess and self._has_owners(access):
+            return
         for array, lanes in self._by_array(access):
             unit = self._unit_of(array)
             if site.part >= unit:
@@ -223,11 +227,24 @@ class Hazards(Observer):
                 at = (units.address - array.base) // unit
                 if isinstance(array, Heap):
                     self._heap.check(access, lanes, array)
-                self._rules.check(access, shadow, at, units, array, strength)
-                heard = max(heard, shadow.newest_flag(at)) if flag else 0
+                self._rules.check(access, shadow, at, units, array, strength, fence)
+                heard.append(shadow.newest_fence(at) if flag else 0)
         if flag and site.op in ("ld", "atom"):  # a lane that ignores the old value does not acquire
-            heard = self._clocks.now if site.op == "atom" else heard
-            self._clocks.acquire(mask, heard, _fence_scope(site, "acquire"))
+            newest = max(heard) if heard[1:] else self._clocks.now  # a grid's barrier is in no array of the kernel
+            self._clocks.acquire(mask, newest, _fence_scope(site, "acquire"))
+
+    def _has_owners(self, access: Access) -> bool:
+        """Return whether each unit of the access's array still has one lane, so there is nothing to check."""
+        array = access.array
+        if array is None or array.base not in self._watched or array.base in self._global or array.sparse:
+            return False
+        unit = self._unit_of(array)
+        if access.sizes is not None or access.site.part < unit:
+            return False
+        owned = self._owned.get(array.base)
+        if owned is None:
+            owned = self._owned[array.base] = OwnedUnits(array, unit, self._clocks)
+        return owned.accept(access, self._info)
 
     def on_free(self, access: Access) -> None:
         """Check freed memory as if it were written where it was used; later allocations have no part in that use."""
@@ -242,8 +259,11 @@ class Hazards(Observer):
     def _shadow_of(self, array: DeviceArray, unit: int) -> Shadow:
         """Return the shadow of a device array; the heap's grows with the heap."""
         shadow, units = self._global.get(array.base), -(-array.size // unit)
-        if shadow is None or shadow.units < units:
-            shadow = self._global[array.base] = Shadow(units) if shadow is None else shadow.grown(units)
+        if shadow is None:
+            owned = self._owned.pop(array.base, None)
+            shadow = self._global[array.base] = owned.shadow() if owned else Shadow(units)
+        elif shadow.units < units:
+            shadow = self._global[array.base] = shadow.grown(units)
         return shadow
 
     def _unit_of(self, array: DeviceArray) -> int:

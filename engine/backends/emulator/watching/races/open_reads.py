@@ -1,7 +1,8 @@
 """Reads of shared memory whose recording is deferred until a write follows before the next barrier.
 
 After a barrier earlier readers no longer matter. So a read that cannot race with any write since the last barrier is
-only noted here. The next event that depends on the order moves it into the shadow; a barrier drops it.
+only noted here. The next event that depends on the order moves all noted reads into the shadow at once; a barrier drops
+them.
 """
 
 from __future__ import annotations
@@ -20,16 +21,21 @@ from engine.backends.emulator.watching.races.shadow import Shadow, pages_of
 from engine.records import Array
 
 _REMEMBERED = 4096
+_FEW = 4  # reads that are not worth deferring
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class KnownRead:
-    """A load that has been checked once, and the units `at` of a shadow that it reads, all of them written before."""
+    """A load that has been checked once, and the units `at` of a shadow that it reads, all of them written before.
+
+    `checked`: the time at which all writes to the units were found to be ordered before it.
+    """
 
     access: Access
     shadow: Shadow
     at: Array
     lanes: AccessLanes
+    checked: int = -1
 
     @cached_property
     def pages(self) -> int:
@@ -39,55 +45,66 @@ class KnownRead:
 
 class OpenReads:
     """The open reads of a chunk since its last barrier. `written_soon`: loads of the launch that a write followed
-    before the barrier; these are not deferred again."""
+    at once; these are not deferred again."""
 
     def __init__(self, clocks: Clocks, written_soon: set[int]) -> None:
         self._clocks, self._written_soon = clocks, written_soon
         self._known: dict[object, KnownRead] = {}
-        self._open: list[tuple[KnownRead, int]] = []
-        self._units: Array | None = None  # bool: the units that the first `_marked` open reads touch
-        self._marked = 0
+        self._open: dict[KnownRead, int] = {}  # with the time of the last such read, in the order of times
+        self._units: Array | None = None  # bool: the units that the marked open reads touch
+        self._unmarked: list[KnownRead] = []
         self._epoch: int | None = None  # current epoch; -1: reads must be checked; None: unknown
 
     def defer(self, access: Access, shadow: Shadow) -> bool:
         """Defer an ordinary load if possible, and return whether that is all to do."""
         known = self._known.get(access.place)
-        if known is None or known.shadow is not shadow or not self.possible() or self._written(known):
+        if known is None or known.shadow is not shadow or not self.possible() or not self._ordered(known):
             return False
         if shadow.copies.used and shadow.copies.in_flight_at(known.at, known.pages):
             return False
-        self._open.append((known, self._clocks.tick()))
+        if self._open.pop(known, None) is None:
+            self._unmarked.append(known)
+        self._open[known] = self._clocks.tick()
         return True
 
     def possible(self) -> bool:
-        """Return whether no read can race with writes before the last barrier."""
+        """Return whether barriers and convergence alone give the order."""
         if self._epoch is None:
             self._epoch = int(self._clocks.epoch.item()) if self._clocks.simple else -1
         return self._epoch >= 0
 
-    def _written(self, known: KnownRead) -> bool:
-        """Return whether any of the units was written since the last barrier."""
-        shadow = known.shadow
-        if self._epoch is None or shadow.newest_write < self._epoch:
-            return self._epoch is None
-        return bool(shadow.write_epoch.take(known.at).max() >= self._epoch)
+    def _ordered(self, known: KnownRead) -> bool:
+        """Return whether all writes to the units are ordered before the read; what is ordered once stays so."""
+        shadow, lanes, clocks = known.shadow, known.lanes, self._clocks
+        if shadow.newest_time <= known.checked:
+            return True
+        assert self._epoch is not None
+        if shadow.newest_write >= self._epoch and int(shadow.write_epoch.take(known.at).max()) >= self._epoch:
+            if shadow.covered is not None:
+                return False
+            for lane in (lanes.high,) if lanes.low is lanes.high else (lanes.low, lanes.high):
+                if (shadow.writer.take(known.at) == lane).all():
+                    continue
+                if clocks.unordered(shadow.last_write(known.at), clocks.stamp(lane, True), None, True).any():
+                    return False
+        known.checked = clocks.now
+        return True
 
     def touches(self, at: Array) -> bool:
-        """Return whether an open read touches one of these units; other writes leave open reads deferred."""
+        """Return whether an open read touches one of these units; other accesses leave open reads deferred."""
         if not self._open:
             return False
         if self._units is None:
-            self._units, self._marked = np.zeros(self._open[0][0].shadow.units, bool), 0
-        for known, _ in self._open[self._marked :]:
+            self._units = np.zeros(next(iter(self._open)).shadow.units, bool)
+        for known in self._unmarked:
             self._units[known.at] = True
-        self._marked = len(self._open)
+        self._unmarked.clear()
         return bool(self._units.take(at).any())
 
     def release(self, mask: Mask) -> None:
         """Drop or record open reads, as a barrier releases lanes."""
         if mask.column_index is None:
             self._open.clear()
-            self._units = None
         self.settle()
 
     def learn(self, access: Access, shadow: Shadow, at: Array, lanes: AccessLanes) -> None:
@@ -99,13 +116,43 @@ class OpenReads:
 
     def settle(self) -> None:
         """Record the open reads in the shadow, before another event."""
-        noted, epoch, clocks = self._open, self._epoch, self._clocks
-        self._open, self._epoch, self._units = [], None, None
-        if epoch is None:
+        noted, epoch = self._open, self._epoch
+        self._open, self._epoch, self._units = {}, None, None
+        self._unmarked.clear()
+        if not noted or epoch is None:
             return
-        for known, time in noted:
-            self._written_soon.add(known.access.site.number)
-            lanes = known.lanes
-            high = Stamp(lanes.high, epoch, clocks.clock_of(lanes.high, 0), time)
-            low = high if lanes.low is lanes.high else Stamp(lanes.low, epoch, clocks.clock_of(lanes.low, 0), time)
-            known.shadow.read(known.at, low, high, known.access.site.line, 0, clocks, lanes.unique, True)
+        if len(noted) < _FEW:
+            self._written_soon.update(known.access.site.number for known in noted)
+            for known, time in noted.items():
+                lanes, line = known.lanes, known.access.site.line
+                self._record(known.shadow, known.at, (lanes.low, time), (lanes.high, time), line, epoch, lanes.unique)
+        else:
+            self._record_together(noted, epoch)
+
+    def _record_together(self, noted: dict[KnownRead, int], epoch: int) -> None:
+        """Record several reads, each unit with its first and last lane and the line of its last read."""
+        reads = list(noted)
+        shadow, sizes = reads[0].shadow, [known.at.size for known in reads]
+        at = np.concatenate([known.at for known in reads])
+        times = np.repeat(np.fromiter(noted.values(), np.int32, len(reads)), sizes)
+        lines = np.zeros(shadow.units, np.int32)
+        lines[at] = np.repeat(np.array([known.access.site.line for known in reads], np.int32), sizes)
+        ends = []
+        for extreme, start, side in ((np.minimum, np.iinfo(np.int64).max, "low"), (np.maximum, -1, "high")):
+            lanes = np.concatenate([getattr(known.lanes, side) for known in reads])
+            found, when = np.full(shadow.units, start), np.zeros(shadow.units, np.int32)
+            extreme.at(found, at, lanes)
+            own = np.flatnonzero(lanes == found.take(at))
+            when[at[own]] = times[own]
+            ends.append((found, when))
+        units = np.flatnonzero(ends[1][0] >= 0)
+        low, high = ((lane.take(units), when.take(units)) for lane, when in ends)
+        self._record(shadow, units, low, high, lines.take(units), epoch, True)
+
+    def _record(
+        self, shadow: Shadow, at: Array, low: tuple[Array, Array | int], high: tuple[Array, Array | int],
+        line: Array | int, epoch: int, unique: bool,
+    ) -> None:  # fmt: skip
+        """Record reads by lanes, given with their times."""
+        one, two = (Stamp(lane, epoch, self._clocks.clock_of(lane, 0), time) for lane, time in (low, high))
+        shadow.read(at, one, two, line, 0, self._clocks, unique, True)

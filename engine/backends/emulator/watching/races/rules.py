@@ -55,12 +55,13 @@ class RaceRules:
         self._info = info
 
     def check(
-        self, access: Access, shadow: Shadow, at: Array, lanes: AccessLanes, array: DeviceArray | None, strength: int
-    ) -> None:
+        self, access: Access, shadow: Shadow, at: Array, lanes: AccessLanes, array: DeviceArray | None, strength: int,
+        fence: int = 0,
+    ) -> None:  # fmt: skip
         """Check an access to the units `at` of a shadow. `array` is None for shared memory.
 
         `strength`: 0 for an ordinary access, 1 for a flag, -1 for another volatile access, 2 for an atomic. A copy is
-        checked when it starts.
+        checked when it starts. `fence`: the time of the last fence in front of a flag.
         """
         site, clocks, shared = access.site, self._clocks, array is None
         clocks.tick()
@@ -70,9 +71,9 @@ class RaceRules:
         if copied is not None:
             self._findings.copy_in_flight(access, lanes, copied)
         kind = strength + 4 * (not shared and strength > 0 and "cta" in site.words)
-        alone = kind == 2 and not shadow.narrow and shadow.covered is None and not shadow.read_at_all
-        if alone and kinds.all():  # atomics and flags do not race with each other
-            shadow.write(at, high, site.line, kind)
+        simple = kind == 2 and not shadow.narrow and shadow.covered is None and not shadow.read_at_all
+        if simple and kinds.all():  # atomics and flags do not race with each other
+            shadow.write(at, high, site.line, kind, fence)
             return
         low = high if lanes.high is lanes.low else clocks.stamp(lanes.low, shared)
         present = (low,) if high is low else (low, high)
@@ -87,6 +88,8 @@ class RaceRules:
                 bad &= self._conflict(kind, kinds, now, writer) | self._relies(site, now, writer, kinds)
             if bad.any() and not (site.op == "st" and self._same_value(access, lanes, bad, array)):
                 self._findings.report_races(access, lanes, bad, now, writer, shadow.write_line[at], kinds, array)
+        if kind > 2:
+            self._look_for_other_blocks(access, at, lanes, high, kind, array)
         if shadow.covered is not None:
             self._compare_with_covered(access, shadow.covered, at, lanes, present, array)
         if site.op == "ld":
@@ -101,8 +104,9 @@ class RaceRules:
         else:
             if kind:
                 shadow.cover(at, high.epoch if shared else None)
-            shadow.write(at, high, site.line, kind)
-        if site.op == "st" and (high is not low or not (lanes.unique or (shadow.writer[at] == lanes.high).all())):
+            shadow.write(at, high, site.line, kind, fence)
+        alone = high is low and (lanes.unique or (shadow.writer[at] == lanes.high).all())
+        if site.op == "st" and kind <= 0 and not alone:
             self._look_for_a_clash(access, lanes, array)
 
     def _compare_with_readers(
@@ -130,6 +134,23 @@ class RaceRules:
             if bad.any() and not (access.site.op == "st" and self._same_value(access, lanes, bad, array)):
                 ordinary = np.zeros(at.shape, np.int8)
                 self._findings.report_races(access, lanes, bad, now, writer, covered.write_line[at], ordinary, array)
+
+    def _look_for_other_blocks(
+        self, access: Access, at: Array, lanes: AccessLanes, now: Stamp, kind: int, array: DeviceArray | None
+    ) -> None:
+        """Report lanes of different blocks in one atomic with the scope of a block."""
+        order = np.argsort(at, kind="stable")
+        starts = np.flatnonzero(np.r_[True, np.diff(at[order]) != 0])
+        first = np.minimum.reduceat(lanes.low[order], starts)
+        last = order[np.r_[starts[1:], at.size] - 1]
+        bad = np.zeros(at.shape, bool)
+        bad[last] = first // self._info.rows != lanes.high[last] // self._info.rows
+        if bad.any():
+            others = np.array(lanes.high)
+            others[last] = first
+            before = Stamp(others, now.epoch, now.clock, now.time)
+            same = np.full(at.shape, access.site.line), np.full(at.shape, kind)
+            self._findings.report_races(access, lanes, bad, now, before, *same, array)
 
     def _conflict(self, kind: int, kinds: Array, now: Stamp, before: Stamp) -> Array:
         """Return with which earlier accesses, of these kinds, an atomic or volatile access races unless it is ordered,

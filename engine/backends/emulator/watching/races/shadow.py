@@ -104,11 +104,12 @@ class Shadow:
         self.write_epoch = np.full(units, -1, np.int32)  # never: before every epoch
         self.write_clock, self.write_time = np.zeros(units, np.int32), np.zeros(units, np.int32)
         self.write_line, self.write_kind = np.zeros(units, np.int32), np.zeros(units, np.int8)
-        self.newest_write = -1  # the last epoch with a write to any unit
+        self.newest_write = self.newest_time = -1  # the last epoch and time of a write to any unit
         self._readers: tuple[Array, ...] | None = None
         self.copies = CopiesInFlight(units)
         self.covered: Shadow | None = None  # ordinary stores that atomics or flags have replaced since
         self.narrow = False  # whether any access had the scope of a block
+        self.fences: Array | None = None  # the last fence in front of the flag in each unit
 
     def repeated(self, steps: Array) -> Shadow:
         """Return the same memory for several blocks that did the same so far.
@@ -117,7 +118,8 @@ class Shadow:
         `steps[k]`.
         """
         made, copies = Shadow(0), steps.size
-        made.units, made.newest_write = self.units * copies, self.newest_write
+        made.units = self.units * copies
+        made.newest_write, made.newest_time = self.newest_write, self.newest_time
         for name in ("write_epoch", "write_clock", "write_time", "write_line", "write_kind"):
             setattr(made, name, np.repeat(getattr(self, name), copies))
         made.writer = _moved(self.writer, steps)
@@ -126,13 +128,16 @@ class Shadow:
             made._readers = (_moved(low, steps), _moved(high, steps), *(np.repeat(field, copies) for field in others))
         made.copies = self.copies.repeated(steps)
         made.covered = self.covered.repeated(steps) if self.covered else None
+        made.fences = None if self.fences is None else np.repeat(self.fences, copies)
         return made
 
     def grown(self, units: int) -> Shadow:
         """Return the same memory with more units at its end."""
         made = Shadow(units)
-        made.newest_write, made.narrow = self.newest_write, self.narrow
+        made.newest_write, made.newest_time = self.newest_write, self.newest_time
+        made.narrow = self.narrow
         made.covered = self.covered.grown(units) if self.covered else None
+        made.fences = None if self.fences is None else np.pad(self.fences, (0, units - self.units))
         for name in ("writer", "write_epoch", "write_clock", "write_time", "write_line", "write_kind"):
             getattr(made, name)[: self.units] = getattr(self, name)
         if self._readers is not None:
@@ -157,9 +162,9 @@ class Shadow:
         if self.covered is not None:
             self.covered.writer[at] = -1
 
-    def newest_flag(self, at: Array) -> int:
-        """Return when the newest flag in some units was written, 0 if there is none."""
-        return int(np.where(self.write_kind.take(at) == 0, 0, self.write_time.take(at)).max(initial=0))
+    def newest_fence(self, at: Array) -> int:
+        """Return the last fence in front of the flags in some units, 0 if there is none."""
+        return 0 if self.fences is None else int(self.fences.take(at).max(initial=0))
 
     def cover(self, at: Array, epoch: Array | int | None) -> None:
         """Keep the ordinary stores to some units, which an atomic or flag is about to replace. `epoch`: those before
@@ -179,15 +184,20 @@ class Shadow:
         fields = (self.writer, self.write_epoch, self.write_clock, self.write_time)
         return Stamp(*(field.take(at) for field in fields))
 
-    def write(self, at: Array, by: Stamp, line: int, kind: int) -> None:
+    def write(self, at: Array, by: Stamp, line: int, kind: int, fence: int = 0) -> None:
         """Record new last writers. `kind`: 0 for an ordinary store, 1 for a flag, -1 for a volatile store that is none,
-        2 for an atomic; 4 more with the scope of a block."""
+        2 for an atomic; 4 more with the scope of a block. `fence`: the time of the last fence in front of a flag."""
         epoch = by.epoch if isinstance(by.epoch, int) else int(by.epoch.max(initial=-1))
         self.newest_write = max(self.newest_write, epoch)
+        self.newest_time = by.time if isinstance(by.time, int) else int(by.time.max(initial=-1))
         self.writer[at], self.write_epoch[at] = by.lane, by.epoch
         self.write_clock[at], self.write_time[at] = by.clock, by.time
         self.write_line[at], self.write_kind[at] = line, kind
         self.narrow |= kind > 2
+        if fence and self.fences is None:
+            self.fences = np.zeros(self.units, np.int32)
+        if self.fences is not None:  # an atomic continues the release of the value that it updates
+            self.fences[at] = np.maximum(self.fences.take(at), fence) if kind & 3 == 2 else fence
         if kind == 0 and self.covered is not None:
             self.covered.writer[at] = -1
         if self._readers is not None:  # an atomic does not hide ordinary reads
@@ -213,7 +223,15 @@ class Shadow:
         return Stamp(low, *stamps[:3]), Stamp(high, *stamps[3:]), line, kind
 
     def read(
-        self, at: Array, low: Stamp, high: Stamp, line: int, kind: int, clocks: Clocks, unique: bool, one_block: bool
+        self,
+        at: Array,
+        low: Stamp,
+        high: Stamp,
+        line: Array | int,
+        kind: int,
+        clocks: Clocks,
+        unique: bool,
+        one_block: bool,
     ) -> None:
         """Record that lanes `low` to `high` read the units; `unique`: no unit occurs twice."""
         fields = self._fields()

@@ -66,7 +66,7 @@ def test_a_racing_store_of_a_whole_word_after_a_load_of_its_bytes() -> None:
     assert kinds == [("shared-race", 5, 4), ("shared-race", 6, 4)]
 
 
-@pytest.mark.sampled(quick=0)
+@pytest.mark.sampled(quick=0, thorough=3)
 @pytest.mark.parametrize("place", [case(place, quick=place == "shared") for place in PLACES])
 def test_no_pair_of_widths_ends_in_a_fault(place: str) -> None:
     pairs = [(loaded, stored) for loaded, stored in product(SIZES, SIZES)]
