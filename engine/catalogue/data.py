@@ -43,14 +43,15 @@ def negative(dtype: str, seed: int) -> Array:
 def for_search(numbers: Array, count: int, schedule: str | None, sign: int) -> Array:
     """Return a period for a search of the largest (`sign` 1) or the smallest (-1) of `count` numbers.
 
-    If few numbers are searched in another order than lockstep, that number stands early ("independent") or last
-    ("waves"): a kernel that leaves out its place gives a wrong answer. Under "independent" all numbers are as large as
-    the type allows: a start from -1000 gives a wrong answer. Recordings have no schedule.
+    If few numbers are searched in another order than lockstep, that number stands at a place of the seed
+    ("independent") or last ("waves"): a kernel that leaves out its place gives a wrong answer. Under "independent" all
+    numbers are as large as the type allows: a start from -1000 gives a wrong answer. Recordings have no schedule.
     """
     if count > MOST_TURNED or schedule in (None, "lockstep"):
         return numbers
-    early = str(schedule).startswith("independent")
-    place = count // 7 if early else count - 1  # not the first: many begin with it
+    kind, _, seed = str(schedule).partition(":")
+    early = kind == "independent"
+    place = count * int(seed or 1) // 7 % count if early else count - 1  # rarely the first: many begin with it
     start = int(np.argmax(sign * numbers[place : PERIOD - count + place]))
     found = numbers[start : start + count]
     return found * numbers.dtype.type(_most_times(found)) if early else found

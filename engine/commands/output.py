@@ -44,8 +44,8 @@ def sentence(m: Measurement) -> str:
     return f"{head}, result {m.check.result:,}" if m.check else head
 
 
-# Controls other than a new line and a tab, marks that turn the direction of writing, and halves of letters.
-_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+# Controls other than a new line and a tab, marks without width or of the direction of writing, and halves of letters.
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
 
 
 def printable(text: str) -> str:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import cycle
 from math import prod
 from typing import Any
 
@@ -24,6 +25,7 @@ from engine.backends.emulator.launch import explain_errors
 from engine.backends.emulator.loading import load
 from engine.backends.emulator.state.schedule import parse_schedule, schedule_line
 from engine.backends.measure import SHOWN, failed, measure, verdict, with_elements
+from engine.catalogue import kernel_named, topic_of
 from engine.compile.nvrtc import EMULATED_ARCHITECTURE, compile_with_log
 from engine.lab.arguments import Argument, array_names
 from engine.lab.kernels import KernelRun, OwnKernel, Sizes, kernel
@@ -132,7 +134,7 @@ def check_rung(choice: Settled, progress: Progress | None = None) -> Checked:
     if not _is_right(found):
         return found
     fewer = _fewer(found, choice.n)
-    for order, n in zip(ORDERS, (fewer - 1, fewer + 1), strict=True):
+    for order, n in zip(orders_of(choice), cycle((fewer - 1, fewer + 1)), strict=False):
         again = replace(choice, schedule=order, n=n)
         other = _checked_rung(again)
         if other.measurement.status == "refused":  # the kernel has no such size
@@ -155,7 +157,7 @@ def check_own(
     if not again or not _is_right(found):
         return found
     fewer = _fewer(found, n)
-    for order in ORDERS:
+    for order in SEARCHED if setup.right is not None and setup.right.reference == "max" else ORDERS:
         other = _checked_own(setup, fewer, text, file_name, order)
         if _is_missed(other):
             if fewer < n and _is_missed(at_fewer := _checked_own(setup, fewer, text, file_name, schedule)):
@@ -169,7 +171,18 @@ def check_own(
 
 
 ORDERS = ("independent:1", "waves:1")  # beside the one that was asked for
+# For searches: in each order the number searched for stands elsewhere, as a kernel may leave out any element.
+SEARCHED = (*ORDERS, *(f"independent:{seed}" for seed in range(2, 7)))
 _MOST_AGAIN = 16  # power of two of warp instructions, up to which a run is repeated at the same size
+
+
+def orders_of(choice: Choice) -> tuple[str, ...]:
+    """Return the other orders in which a kernel of the catalogue is tried: more, if it searches for one number."""
+    usual, other = (
+        topic_of(kernel_named(choice.kernel)).input_recipe(replace(choice, schedule=schedule, n=min(choice.n, 1000)))
+        for schedule in (None, ORDERS[0])
+    )
+    return ORDERS if all(other[name][0] is numbers for name, (numbers, _) in usual.items()) else SEARCHED
 
 
 def _is_right(found: Checked) -> bool:
@@ -217,7 +230,7 @@ def _checked_own(setup: Setup, n: int, text: str, file_name: str, schedule: str 
     asked = Choice(setup.kernel, n, 1, device="emulator", schedule=schedule, source=text, source_name=file_name)
     try:
         # The numbers differ from order to order.
-        trial = ORDERS.index(schedule) + 1 if schedule in ORDERS else 0
+        trial = SEARCHED.index(schedule) + 1 if schedule in SEARCHED else 0
         made = launching(setup, n, trial)
         asked = _sized(asked, made)
         own = kernel(f"{text}\n", setup.kernel, called=file_name)

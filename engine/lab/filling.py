@@ -39,8 +39,8 @@ def filled(shape: tuple[int, ...], dtype: np.dtype[np.generic], fill: str, place
 
 
 def random_numbers(count: int, dtype: np.dtype[np.generic], place: int, trial: int) -> Array:
-    """Return `count` numbers. In even trials they have both signs, and the last one is the largest; in odd trials all
-    are negative (if the type has a sign) and far from 0, and the first one is the largest.
+    """Return `count` numbers: in even trials of both signs, in odd ones all negative (if the type has a sign) and far
+    from 0. The largest is the last one in trial 0 and the first one in trial 1; in later trials it stands in between.
 
     No two neighbours are equal, but in every third trial some are.
     """
@@ -61,7 +61,8 @@ def random_numbers(count: int, dtype: np.dtype[np.generic], place: int, trial: i
         lowest, largest = -far - most - 2, largest if even else -far - 1
     if trial % 3 == 2:
         numbers[_SAME::_SAME] = numbers[_SAME - 1 : -1 : _SAME]
-    numbers[[0, -1] if even else [-1, 0]] = lowest, largest  # a single number is the largest
+    at = (count - 1, 0)[trial] if trial < 2 else count * trial // 7 % count
+    numbers[[count - 1 - at, at]] = lowest, largest  # a single number is the largest
     return (numbers * QUARTER if dtype.kind == "f" else numbers).astype(dtype)
 
 

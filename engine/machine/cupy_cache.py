@@ -9,6 +9,8 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
+from engine.store.database import can_be_written
+
 VARIABLE = "CUPY_CACHE_DIR"
 
 
@@ -23,8 +25,7 @@ def settle_cache() -> None:
 def cache_trouble() -> str | None:
     """Return a sentence if CuPy's folder cannot be written."""
     folder = Path(os.environ.get(VARIABLE) or Path("~/.cupy/kernel_cache").expanduser())
-    there = next((each for each in (folder, *folder.parents) if each.exists()), Path("/"))
-    if there.is_dir() and os.access(there, os.W_OK | os.X_OK, effective_ids=os.access in os.supports_effective_ids):
+    if can_be_written(folder):
         return None
     return f"CuPy cannot write {folder}, and nothing compiles without it."
 

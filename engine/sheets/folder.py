@@ -331,7 +331,7 @@ def _read(path: Path, _: int) -> Sheet:
     folder, where = path.parent, f"{path.parent.name}/{path.name}"
     try:
         table = Table(where, tomllib.loads(path.read_text(encoding="utf-8")))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError, RecursionError) as error:
         raise NotRunnable(f"{where} cannot be read: {error}.") from None
     ladder, kernel, launch = _ladder_of(table), _kernel_of(table), _launch(table)
     if kernel and launch:
@@ -350,7 +350,7 @@ def _read(path: Path, _: int) -> Sheet:
         origin=_one_of(table, "origin", ORIGINS, "ours"),
         level=_one_of(table, "level", LEVELS, "course"),
         text=table.text("text").strip(),
-        checks=tuple(check_of(each, usual, kernel) for each in table.tables("check")),
+        checks=_without_luck([check_of(each, usual, kernel) for each in table.tables("check")]),
         hints=tuple(hint.strip() for hint in table.several("hints", str, "a text", ())),
         afterwards=table.text("afterwards", "").strip(),
         today=table.several("today", str, "a text", ()),
@@ -364,6 +364,19 @@ def _read(path: Path, _: int) -> Sheet:
         each.end()
     _check_names(sheet, table)
     return sheet
+
+
+def _without_luck(checks: Sequence[Check | Question]) -> tuple[Check | Question, ...]:
+    """Return the checks of a sheet. If none looks for hazards, an answer with a hazard is not right, unless the sheet
+    asks for one order."""
+    if any(isinstance(check, Check) and isinstance(check.quantity, Findings) for check in checks):
+        return tuple(checks)
+    return tuple(
+        replace(check, limits=(Limit("one of", ("ok",)),))
+        if isinstance(check, Check) and check.quantity == STATUS and None in check.runs.schedule
+        else check
+        for check in checks
+    )
 
 
 def _one_of(table: Table, name: str, known: Mapping[str, str], otherwise: str) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from engine.catalogue import kernel_named
-from engine.lab.checking import ORDERS
+from engine.lab.checking import ORDERS, orders_of
 from engine.lectures import judge
 from engine.lectures.claim import Claim, Counted, Findings, Status, TimeRatio
 from engine.lectures.judge import counted, decided
@@ -94,7 +94,7 @@ def judging(
     a shared GPU runs only texts that the emulator has tried. `seed`: draws one more run for each check of the answer,
     at an N that the sheet does not show, so a table of its answers does not pass; None: no such run.
     """
-    runner = _Runner(sheet.function or "", submission, seed)
+    runner = _Runner(sheet, submission, seed)
     good, ran = True, False
     for check in sheet.checks:
         verdict = yield from _verdict(check, runner, submission, gpu, good and ran)
@@ -111,8 +111,9 @@ def passed(found: Iterable[Verdict]) -> bool:
 class _Runner:
     """Asks for the runs of a submission's file, each choice once, and for no more after a run that ends them all."""
 
-    def __init__(self, kernel: str, submission: Submission, seed: int | None) -> None:
-        self._kernel, self._submission, self._seed = kernel, submission, seed
+    def __init__(self, sheet: Sheet, submission: Submission, seed: int | None) -> None:
+        self._kernel, self._submission, self._seed = sheet.function or "", submission, seed
+        self.listed = sheet.launch is None  # the kernel is one of the catalogue
         self._known: dict[Choice, Measurement] = {}
         self._ended: Measurement | None = None
         self.hazardous = False
@@ -184,7 +185,8 @@ def _in_orders(check: Check, runner: _Runner, choices: Iterable[Choice]) -> Iter
     usual = list(choices)
     yield from usual
     if isinstance(check.quantity, Status) and not runner.hazardous and all(one.schedule is None for one in usual):
-        yield from (replace(usual[(len(usual) - 1) // 2], schedule=order) for order in ORDERS)
+        again = usual[(len(usual) - 1) // 2]
+        yield from (replace(again, schedule=order) for order in (orders_of(again) if runner.listed else ORDERS))
 
 
 def _ended(check: Check, choice: Choice, found: Measurement) -> Verdict | None:
@@ -235,6 +237,8 @@ def _sentence(check: Check, limit: Limit, made: judge.Verdict, choice: Choice, b
             return f"{said}." if made.holds else f"{said} ({limit.relation} {bound:g} times needed). {check.advice}"
         case Findings() if own.findings:
             return f"{_where(choice)}: {own.findings[0].message} {check.advice}"
+        case Status() if own.status == "hazard" and not made.holds:
+            return f"{_where(choice)}: {own.reason} {check.advice}"
     return ""
 
 

@@ -245,9 +245,19 @@ def version() -> tuple[int, int]:
 
 
 def trouble() -> str | None:
-    """Return one sentence if writes do not reach the file now; else None."""
+    """Return one sentence if writes do not reach the file now, or could not; else None."""
     database = _database(make=False)
-    return None if database is None else database.trouble
+    if database is not None:
+        return database.trouble
+    if can_be_written(folder()):
+        return None
+    return f"What is measured and written is kept in memory only: {folder()} cannot be written."
+
+
+def can_be_written(path: Path) -> bool:
+    """Return whether this process can write in the folder, or make it."""
+    there = next((each for each in (path, *path.parents) if each.exists()), Path("/"))
+    return there.is_dir() and os.access(there, os.W_OK | os.X_OK, effective_ids=os.access in os.supports_effective_ids)
 
 
 def close() -> None:

@@ -12,6 +12,7 @@ from engine.backends.measure import failed
 from engine.catalogue import KERNELS, Kernel, default_choice, topic_of
 from engine.catalogue.entries import Topic
 from engine.catalogue.products import MULTIPLE
+from engine.lab.checking import orders_of
 from engine.plan import plan
 from engine.records import Choice, CompileError, Measurement, NotRunnable, RunFailed
 from engine.records.counters import IN_JSON
@@ -133,6 +134,20 @@ def test_every_way_to_combine_agrees_for_every_type(kernel: Kernel, dtype: str):
         assert (found.choice.combine, found.choice.dtype) == (combine, dtype)
         wanted.add(found.check.expected)
     assert len(wanted) == 1, wanted
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        case(kernel, quick=False, thorough=turn(kernel.name, 0, 2 * SHARE), id=kernel.name)
+        for kernel in ENDING
+        if kernel.expect in ("ok", "rounds")
+    ],
+)
+def test_a_right_kernel_is_right_in_the_other_orders_too(kernel: Kernel):
+    choice = replace(default_choice(kernel.name), n=sizes_of(topic_of(kernel))[-1] % 4096 or 1000)
+    for order in orders_of(choice):
+        assert measured(choice, order).status == "ok", order
 
 
 @pytest.mark.parametrize("kernel", [k for k in KERNELS.values() if k.expect == "deadlock"], ids=lambda k: k.name)

@@ -187,6 +187,7 @@ def sample(count: int, seed: int) -> Iterator[tuple[Subject, Mutant]]:
         for group in groups:
             make.shuffle(group)
         waiting.append((subject, [one for rank in range(99) for group in groups for one in group[rank : rank + 1]]))
+    make.shuffle(waiting)
     drawn = 0
     for rank in range(max(len(mutants) for _, mutants in waiting)):
         for subject, mutants in waiting:

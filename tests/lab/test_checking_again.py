@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from engine.catalogue import KERNELS
-from engine.lab.checking import ORDERS, Checked, check_own, check_rung
+from engine.lab.checking import ORDERS, SEARCHED, Checked, check_own, check_rung
 from engine.lab.setups import setup_of
 from engine.lab.templates import TEMPLATES
 from engine.plan import settle
@@ -51,6 +51,17 @@ def test_a_maximum_that_starts_from_0_is_wrong_for_negative_numbers() -> None:
     found = check_own(setup, 64, LARGEST.replace("START", "0"), "mine.cu")
     assert found.measurement.status == "wrong" and found.remark and found.measurement.counters is None
     assert found.measurement.choice.schedule == ORDERS[0]
+
+
+def test_a_search_that_leaves_out_some_elements_is_wrong() -> None:
+    setup = setup_of("f<<<1, 1>>>(float32[n]=random, float32[1], n)", "out = max(in)")
+    text = LARGEST.replace("START", "in[0]").replace("best = max", "if (i % 7 != 3) best = max")
+    assert check_own(setup, 64, text, "mine.cu").measurement.status == "wrong"
+    rung = settle(Choice("reduce_max", 4096, 128, device="emulator"))
+    text = KERNELS["reduce_max"].text.replace("while (i < n) {", "while (i < n) {\n        if (i % 8 != 6)")
+    assert text != KERNELS["reduce_max"].text
+    found = check_rung(replace(rung, source=text, source_name="mine.cu")).measurement
+    assert found.status == "wrong" and found.choice.schedule in SEARCHED[2:]
 
 
 @pytest.mark.parametrize("start", ["-1", "-50", "1e-30f"])

@@ -9,24 +9,18 @@ from tests.lab.mutants import mutants_of
 from tests.lab.mutation_trials import sample, subjects, tried
 
 QUICK, WHOLE, SEED = 40, 200, 1
-# The checks of these sheets leave such a mutant to a question or to the eye.
-KNOWN = {
-    ("heidelberg-1", "no barrier"),
-    ("heidelberg-2", "no barrier"),
-    ("argmax-pairs", "plus for times"),  # a stride of B + G skips one place in B + 1, and only if G is 1
-}
 
 
 def missed(count: int) -> list[str]:
     made = (tried(subject, mutant) for subject, mutant in sample(count, SEED))
     return [f"{one.subject}: {one.mutant.rule}, line {one.mutant.line}\n{one.mutant.text}" for one in made
-            if one.outcome == "missed" and (one.subject, one.mutant.rule) not in KNOWN]  # fmt: skip
+            if one.outcome == "missed"]  # fmt: skip
 
 
 def test_every_rule_makes_mutants_that_differ_from_the_text() -> None:
     texts = [subject.text for subject in subjects()]
     made = [mutant for text in texts for mutant in mutants_of(text)]
-    assert len({mutant.rule for mutant in made}) > 25 and not {mutant.text for mutant in made} & set(texts)
+    assert len({mutant.rule for mutant in made}) > 35 and not {mutant.text for mutant in made} & set(texts)
     tile = mutants_of(TEMPLATES["tile"].text)
     assert {"other array", "swapped indices", "no barrier", "y for x"} <= {one.rule for one in tile}
 

@@ -6,7 +6,9 @@ a and b of each thread.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 import pytest
@@ -263,23 +265,23 @@ TESTS = {
     "warps_and_the_sync_of_a_block": Litmus(
         PAIR, False, SEEN, "warps", meet="cg::this_thread_block().sync();", header=GROUPS
     ),
-    "atomic_ref_release_acquire": passed(
+    "library_release_acquire": passed(
         "STEP REF(Y, device).store(1, ORDER(release));", "REF(Y, device).load(ORDER(acquire))", False, header=LIBRARY
     ),
-    "atomic_ref_seq_cst": passed(
+    "library_seq_cst": passed(
         "STEP REF(Y, device).store(1);", "REF(Y, device).load()", False, header=LIBRARY
     ),
-    "atomic_ref_relaxed": passed(
+    "library_relaxed": passed(
         "STEP REF(Y, device).store(1, ORDER(relaxed));", "REF(Y, device).load(ORDER(relaxed))", True, header=LIBRARY
     ),
-    "atomic_ref_of_a_block": passed(
+    "library_of_a_block": passed(
         "STEP REF(Y, block).store(1, ORDER(release));", "REF(Y, block).load(ORDER(acquire))", True, header=LIBRARY
     ),
-    "atomic_ref_in_a_block": passed(
+    "library_in_a_block": passed(
         "STEP REF(Y, block).store(1, ORDER(release));", "REF(Y, block).load(ORDER(acquire))", False, "warps", True,
         LIBRARY,
     ),
-    "atomic_thread_fence": passed(
+    "library_fences": passed(
         "cuda::atomic_thread_fence(ORDER(release), cuda::thread_scope_device); "
         "STEP REF(Y, device).store(1, ORDER(relaxed));",
         "REF(Y, device).load(ORDER(relaxed))|cuda::atomic_thread_fence(ORDER(acquire), cuda::thread_scope_device);",
@@ -330,3 +332,8 @@ def test_every_order_gives_an_allowed_outcome_and_races_are_reported(name: str) 
     assert {outcome for outcome, _ in seen} == test.outcomes
     assert not test.outcomes & test.weak
     assert any(kinds for _, kinds in seen) == test.race, {kind for _, kinds in seen for kind in kinds}
+
+
+def test_the_page_names_every_litmus_test() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "memory-model.md").read_text(encoding="utf-8")
+    assert {name for name in re.findall(r"`([a-z]+(?:_[a-z0-9]+)*)`", page) if name in TESTS} == TESTS.keys()

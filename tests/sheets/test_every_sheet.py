@@ -15,7 +15,7 @@ from engine.lectures.claim import STATUS, TimeRatio
 from engine.plan import settle
 from engine.records import Choice, CompileError, Measurement, NotRunnable, RunFailed
 from engine.sheets.folder import load, names, of_rung, recorded
-from engine.sheets.judging import Run
+from engine.sheets.judging import Run, Submission, verdicts
 from engine.sheets.sheet import LEVELS, ORIGINS, Check, Question, Sheet
 from engine.sheets.trying import START, trials
 from tests.sentences import wording
@@ -46,6 +46,38 @@ def test_start_solution_and_wrong_answers_end_as_the_sheet_says(name: str) -> No
     assert len(found) == bool(sheet.function) + 1 + len(sheet.wrong)
     counts_of_wrong = wording("sheets.counts-of-a-wrong-answer")
     assert [trial.name for trial in found if counts_of_wrong in trial.sentence and trial.name != START] == []
+
+
+SHUFFLES = "".join(f"    sum += __shfl_down_sync(0xffffffff, sum, {offset});\n" for offset in (16, 8, 4, 2, 1))
+BY_TWOS = "jump = 1; jump < blockDim.x; jump *= 2) {\n        if (tid % (2 * jump) == 0 && "
+# (sheet, rung that takes the place of its solution, changes of that text)
+OTHERS = {
+    "one reduction of a warp": ("heidelberg-2", "", {SHUFFLES: "    sum = __reduce_add_sync(0xffffffff, sum);\n"}),
+    "waits": ("heidelberg-2", "reduce_unroll_syncwarp", {}),
+    "in place": ("hekun-barriers", "", {"            sum = partial[tid] + ": "            partial[tid] += ",
+                                        "        if (tid < stride)\n            partial[tid] = sum;\n": ""}),
+    "sequential addresses": ("cooper-race", "",
+                             {BY_TWOS: "jump = blockDim.x / 2; jump > 0; jump /= 2) {\n        if (tid < jump && "}),
+    "words mixed in place of padding": ("coalescing-columns", "", {"[32][32 + 1]": "[32][32]", "[row][lane]":
+                                        "[row][lane ^ row]", "[lane][column]": "[lane][column ^ lane]"}),
+    "each constant once": ("constant-one-word", "", {"round < ROUNDS": "round < 32", "sum += ": "sum += 2 * "}),
+    "shuffles in each row": ("crovella-row-sums", "row_sums_shuffle", {}),
+    "a copy per warp": ("histogram-shared", "histogram_warps", {}),
+}  # fmt: skip
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("case", OTHERS)
+def test_another_right_answer_passes(case: str) -> None:
+    name, rung, changes = OTHERS[case]
+    sheet = load(name)
+    text = of_rung(kernel_named(rung), kernel_named(str(sheet.kernel))) if rung else sheet.solution
+    for old, new in changes.items():
+        assert old in text
+        text = text.replace(old, new)
+    checks = tuple(check for check in sheet.checks if isinstance(check, Check))
+    found = verdicts(replace(sheet, checks=checks), Submission(text, {}, "mine.cu"), run_of(sheet), seed=1)
+    assert [verdict for verdict in found if verdict.passed is False] == []
 
 
 @pytest.mark.parametrize("name", names())

@@ -111,6 +111,7 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         "b-syntax": GOOD.replace('title = "A sheet"', "title ="),
         "c-unknown-key": f"difficulty = 3\n{GOOD}",
         "d-bad-check": GOOD.replace("n = [", "m = ["),
+        "e-deep": f"title = {'[' * 5000}",
     }
     for name, text in {"good": GOOD, **faulty}.items():
         (tmp_path / name).mkdir()
@@ -128,7 +129,7 @@ def _forget() -> None:
 
 def test_a_faulty_sheet_is_left_out_and_named(shelf: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert names() == ("good",)
-    assert list(faults()) == ["a-no-text", "b-syntax", "c-unknown-key", "d-bad-check"]
+    assert list(faults()) == ["a-no-text", "b-syntax", "c-unknown-key", "d-bad-check", "e-deep"]
     assert all(why.startswith(f"{name}/sheet.toml") for name, why in faults().items())
     for command in ("sheets", "progress"):
         assert main([command]) == 0

@@ -33,6 +33,15 @@ def in_another_process(code: str, count: int = 1) -> list[str]:
     return [out for out, _ in said]
 
 
+def test_a_folder_that_cannot_be_made_is_reported_before_the_first_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert database.trouble() is None
+    (tmp_path / "taken").touch()
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "taken"))
+    assert str(tmp_path / "taken") in str(database.trouble())
+
+
 def test_a_look_makes_no_file() -> None:
     assert drafts.load("ada", "tile.cu") is None and progress.load("ada", "sums") == {}
     assert presentation.load("monday") is None and measurements.last_id() == 0 and measurements.count() == 0

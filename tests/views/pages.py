@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from functools import cache
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 from plotly import graph_objects
 from streamlit.source_util import PageInfo
@@ -49,6 +51,18 @@ def messages_of(app: AppTest, kind: str = "error") -> list[str]:
     """The sentences of the page's messages of a kind: error, warning or info."""
     found = re.findall(rf'<div class="message {kind}" role="\w+">(.*?)</div>', html_of(app), re.DOTALL)
     return [unescape(re.sub("</?code>", "`", body)) for body in found]
+
+
+def markdown_of(app: AppTest) -> Iterator[str]:
+    """Every text on the page that Streamlit reads as Markdown."""
+    blocks: list[Any] = [app.main, app.sidebar]
+    while blocks:
+        one = blocks.pop()
+        blocks += one.children.values() if hasattr(one, "children") else ()
+        proto = getattr(one, "proto", None)
+        for part in (proto, getattr(proto, "expandable", None), getattr(proto, "popover", None)):
+            for name in ("label", "help", "text", *(["body"] if one.type in ("markdown", "caption", "alert") else [])):
+                yield str(getattr(part, name, ""))
 
 
 def figures_of(app: AppTest) -> list[str]:

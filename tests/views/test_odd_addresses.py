@@ -1,4 +1,4 @@
-"""Any value of any name in an address leads to a page, with a sentence where it cannot be used, and to no traceback."""
+"""Any value of any name in an address leads to a page without a traceback, and is Markdown nowhere on it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import random
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.views.pages import opened
+from tests.views.pages import markdown_of, opened
 from views.shared.address import NAMES
 
 PAGES = ("", "sweep", "inside", "lab", "sheets", "machine")
@@ -15,20 +15,22 @@ PAGES = ("", "sweep", "inside", "lab", "sheets", "machine")
 BESIDE = ({}, {"ladder": "harris", "start": "rung", "look": "banks", "sweep": "sizes"},
           {"ladder": "all-memory", "rung": "banks_strided", "sweep": "knob", "look": "lanes", "start": "empty"},
           {"ladder": "cooper", "sweep": "elements", "look": "change", "start": "stencil"})  # fmt: skip
+LINK = "[a](https://evil.example)"
 ODD = (
     "", " ", "foo", "a__b", "__", "-1", "0", "1", "3.5", "1e9", "2^64", "2^999999", "9" * 30, "nan", "٣", "²",
     "None", "auto", "gpu", "gpu:", "gpu:NVIDIA T4", "emulator:1", "independent:", "independent:x", "waves:0",
     "waves:-1", "int7", "true",
     ",", ",,", "a,b,c", "32,foo", "1,1,1", "../x", "/etc/passwd", "a/b", "\\", "%00", "\n", "\u202e", "é" * 50,
-    "x" * 5000, "<b>", "[a](https://evil.example)", "`", "$x$", "saxpy(1)", "f<<<1, 1>>>()", "sum(", "{}", "[]", "0x10",
+    "x" * 5000, "<b>", LINK, "`", "$x$", "saxpy(1)", "f<<<1, 1>>>()", "sum(", "{}", "[]", "0x10",
 )  # fmt: skip
 
 
 def opens(app: AppTest, address: dict[str, str]) -> str | None:
-    """Go to an address of this page, as Back does; return the traceback's last line."""
+    """Go to an address of this page, as Back does; return the traceback's last line, or a text that became a link."""
     app.session_state["led to"] = address
     app.run()
-    return f"{address}: {app.exception[0].value}"[:300] if app.exception else None
+    link = next((text for text in markdown_of(app) if LINK in text), None)
+    return f"{address}: {app.exception[0].value if app.exception else link}"[:300] if app.exception or link else None
 
 
 @pytest.mark.sampled(quick=4)
@@ -44,7 +46,7 @@ def test_an_odd_value_is_no_traceback(page: str, name: str, value: str) -> None:
 def test_any_value_of_any_name_is_no_traceback(page: str) -> None:
     make, found, app = random.Random(page), [], opened(page)
     for name in NAMES:
-        for value in make.sample(ODD, 6):
+        for value in (LINK, *make.sample(ODD, 6)):
             told = opens(app, {**make.choice(BESIDE), name: value})
             if told:
                 found.append(told)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from engine.sheets import progress
+from engine.sheets import folder, progress
 from engine.sheets.folder import load, names
 from engine.sheets.sheet import Verdict
 from tests.sentences import says
@@ -106,6 +106,11 @@ def test_a_sheet_that_is_left_out_is_named_to_those_who_see_students(monkeypatch
     less = replace(visitor.rights(), sees_students=False)
     monkeypatch.setattr(visitor, "rights", lambda: less)
     assert "week-3/sheet.toml" not in html_of(opened("sheets"))
+
+
+def test_a_server_without_a_sheet_shows_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(folder, "names", lambda: ())
+    assert len(messages_of(opened("sheets"))) == 1
 
 
 def test_a_press_that_is_given_up_ends_at_once_and_keeps_nothing() -> None:

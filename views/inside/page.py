@@ -25,6 +25,7 @@ from views.picture import component
 from views.server.navigation import toolbar
 from views.shared import address, keyboard, menus, messages, rungs, work
 from views.shared.menus import AUTO, LOCKSTEP
+from views.shared.notices import shown_instead
 from views.shared.slots import Slot
 
 Element = st.delta_generator.DeltaGenerator
@@ -101,8 +102,11 @@ def main() -> None:
     position = rungs.pickers(ladder)
     keyboard.on_key({**rungs.stepping(ladder), "run": again})
     settings(topic, ladder, position)
-    if st.session_state.get("look") not in LOOKS:
+    said = ""
+    if (look := st.session_state.get("look")) not in LOOKS:
+        said = look and f"There is no picture {look!r}. Shown instead: {LOOKS['picture']}."
         st.session_state["look"] = "picture"
+    shown_instead("look", st.session_state["look"], said or "")
     chosen = {name: str(st.session_state.get(name) or default) for name, default in own.items()}
     chosen["parameter"] = menus.chosen_parameter(KERNELS[ladder.rungs[position].kernel])
     plain = {"schedule": LOCKSTEP, "heat": AUTO, "look": "picture", "launch": "1", "b": "0", "beside": None}

@@ -44,7 +44,7 @@ def label(text: str) -> str:
 
 def code(text: str) -> str:
     """Return the text as code in such a label."""
-    words = " ".join(text.split())
+    words = " ".join(text.split()).replace(":material/", f":{_JOINER}material/")  # replaced in code, too
     fence = "`" * (1 + max(map(len, re.findall("`+", words)), default=0))
     return f"{fence} {words} {fence}"
 

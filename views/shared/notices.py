@@ -9,7 +9,9 @@ from views.shared import messages
 _KEPT = "shown instead"
 
 
-def shown_instead(menu: str, now: object, said: str = "", moved: bool = False) -> None:
+def shown_instead(
+    menu: str, now: object, said: str = "", moved: bool = False, place: messages.Place | None = None
+) -> None:
     """Show why a menu has the value `now` and not the one of the address, until the reader chooses another value.
 
     `said`: the sentence, in the run of the script that replaced the value; "" in the later ones. `moved`: the address
@@ -22,4 +24,4 @@ def shown_instead(menu: str, now: object, said: str = "", moved: bool = False) -
     if value != now:
         kept.pop(menu, None)
     elif sentence:
-        (messages.info if moved else messages.error)(sentence)
+        (messages.info if moved else messages.error)(sentence, place)

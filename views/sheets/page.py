@@ -10,6 +10,7 @@ from typing import Any
 
 import streamlit as st
 
+from engine.sheets.folder import names
 from engine.sheets.sheet import Sheet
 from views.editor import component
 from views.lab import drafts
@@ -24,6 +25,10 @@ def main() -> None:
     """Read the choice, show the file and the panel, and start the checks of a press."""
     for style in ("inside.css", "lab.css", "sheet.css"):
         st.html(HTML / style)
+    if not names():
+        menu.warn_left_out()
+        messages.error("This server has no lab sheet.")
+        return
     sheet = chosen()
     draft = opened(sheet)
     keyboard.on_key({"run": panel.ask})

@@ -10,21 +10,24 @@ from engine.plan import ELEMENTS
 from engine.records import Choice
 from engine.records.counters import IN_PLOTS
 from engine.records.words import size_text
-from views.shared import address, menus, messages
+from views.shared import address, menus
+from views.shared.messages import Place
 from views.shared.notices import shown_instead
 from views.sweep.sweep import OVER, Sweep, fitting, kernels_of, parameters_of, ways_of
 
 
-def several(label: str, name: str, options: list[str], default: list[str], words: dict[str, str]) -> list[str]:
-    """Show a menu for several options; a name in the address that is no option is reported and left out."""
+def several(label: str, name: str, options: list[str], default: list[str], words: dict[str, str],
+            told: Place) -> list[str]:  # fmt: skip
+    """Show a menu for several options; a name in the address that is no option is reported in `told` and left out."""
     asked = st.session_state.get(name)
     if not asked:
         st.session_state[name] = asked = default
-    unknown = [value for value in asked if value not in options]
+    unknown, said = [value for value in asked if value not in options], ""
     if unknown:
-        messages.error(f"{label}: {', '.join(map(repr, unknown))} is not available here, so it is left out.")
+        said = f"{label}: {', '.join(map(repr, unknown))} is not available here, so it is left out."
         st.session_state[name] = [value for value in asked if value in options] or default
     now = st.session_state[name]
+    shown_instead(name, now, said, place=told)
     chosen = st.pills(
         label, options, default=now, key=name, selection_mode="multi", format_func=lambda text: words[text]
     )
@@ -58,10 +61,13 @@ def take_sweep() -> None:
 
 def choose_topic() -> Topic:
     """Show the menu for the topic, at first that of the address's ladder or variants."""
-    if st.session_state.get("topic") not in TOPICS:
+    said = ""
+    if (asked := st.session_state.get("topic")) not in TOPICS:
         named = [KERNELS[name].topic for name in st.session_state.get("kernels") or [] if name in KERNELS]
         ladder = LADDERS.get(st.session_state.get("ladder", ""))
         st.session_state["topic"] = (named or [ladder.topic if ladder else next(iter(TOPICS))])[0]
+        said = asked and f"There is no topic {asked!r}. Shown instead: {TOPICS[st.session_state['topic']].title}."
+    shown_instead("topic", st.session_state["topic"], said or "")
     st.segmented_control("Topic", list(TOPICS), default=st.session_state["topic"], key="topic",
                          format_func=lambda name: TOPICS[name].title, required=True, on_change=take_topic)  # fmt: skip
     return TOPICS[st.session_state["topic"]]
@@ -94,29 +100,30 @@ def choose_parameter(topic: Topic) -> str:
     return str(st.session_state["knob"])
 
 
-def swept_values(topic: Topic, over: str, parameter: str | None) -> list[str]:
+def swept_values(topic: Topic, over: str, parameter: str | None, told: Place) -> list[str]:
     """Show the values of the sweep as buttons; many values are behind one button."""
     match over:
         case "blocks":
             every = [str(b) for b in sorted({size for kernel in topic.kernels for size in kernel.offered_block_sizes})]
             usual = [str(b) for b in sorted({size for kernel in topic.kernels for size in kernel.block_sizes})]
-            return several(topic.block_label, "blocks", every, usual, {value: value for value in every})
+            return several(topic.block_label, "blocks", every, usual, {value: value for value in every}, told)
         case "sizes":
             sizes = {str(n): size_text(n) for n in topic.sizes}
-            return several(topic.size_label, "sizes", list(sizes), default_sizes(topic), sizes)
+            return several(topic.size_label, "sizes", list(sizes), default_sizes(topic), sizes, told)
         case "knob":
             own = parameters_of(topic)[parameter or ""]
             words = {str(value): size_text(value) for value in own.values}
             with st.popover("Values", icon=":material/tune:", width="content"):
-                return several(own.label, "values", list(words), list(words), words)
+                return several(own.label, "values", list(words), list(words), words, told)
     words = {str(value): size_text(value) for value in ELEMENTS}
     with st.popover("Values", icon=":material/tune:", width="content"):
-        return several(OVER[over], "elements", list(words), list(words), words)
+        return several(OVER[over], "elements", list(words), list(words), words, told)
 
 
 def controls() -> Sweep:
     """Show the menus and return the sweep. NotRunnable for text in place of a number."""
     topic = choose_topic()
+    told = st.container()  # popovers would hide a message
     with st.container(horizontal=True, key="sweepwhat", vertical_alignment="bottom"):
         over = choose_sweep(topic)
         own = {"n": topic.default_n, "block": topic.default_block_size, "dtype": topic.kernels[0].dtypes[0]}
@@ -126,8 +133,10 @@ def controls() -> Sweep:
         names = [kernel.name for kernel in offered]
         default = names if over in ("knob", "elements") else default_kernels(topic)
         with st.popover("Variants", icon=":material/checklist:", width="content"):
-            kernels = several("Variants", "kernels", names, default, {kernel.name: kernel.title for kernel in offered})
-        values = swept_values(topic, over, parameter)
+            kernels = several(
+                "Variants", "kernels", names, default, {kernel.name: kernel.title for kernel in offered}, told
+            )
+        values = swept_values(topic, over, parameter, told)
     columns = st.columns([1.2, 0.9, 0.85, 1.05, 1.35, 1.5], vertical_alignment="bottom")
     with columns[0]:
         n = fixed(topic.size_label) if over == "sizes" else menus.size(topic)

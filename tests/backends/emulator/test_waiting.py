@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from engine.backends.emulator.state.machine import Options
+from engine.backends.emulator.state.schedule import Schedule
 from engine.records import RunFailed
 from tests.backends.emulator.small_kernels import GRID_SYNC, execute, zeros
 from tests.sentences import refused
@@ -95,6 +96,28 @@ def test_blocks_may_wait_for_each_other_within_what_runs_together():
     }"""
     made = execute(text, grid=3, flag=zeros(2), out=zeros(32))
     assert (made["out"] == 42).all()
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_relay_of_waiting_threads_is_no_deadlock(seed):
+    text = """__device__ int read(int *p) {
+        int v;
+        asm volatile("ld.acquire.gpu.s32 %0, [%1];" : "=r"(v) : "l"(p));
+        return v;
+    }
+    __device__ void set(int *p) { asm volatile("st.release.gpu.s32 [%0], 1;" :: "l"(p) : "memory"); }
+    extern "C" __global__ void f(int *flag, int *out) {
+        int t = threadIdx.x;
+        __shared__ int mine;
+        if (t == 0) mine = 0;
+        __syncthreads();
+        if (blockIdx.x == 0) { if (t == 0) set(flag); }
+        else if (t == 0) { while (!read(flag)) ; set(&mine); }
+        else if (t == 32) { while (!read(&mine)) ; out[0] = 7; }
+    }"""
+    made = execute(text, grid=2, block=64, cooperative=True, schedule=Schedule("independent", seed), flag=zeros(1),
+                   out=zeros(1))  # fmt: skip
+    assert made["out"][0] == 7
 
 
 # The warp's other lanes wait behind the loop, but none of them writes the flag.

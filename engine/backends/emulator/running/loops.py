@@ -271,6 +271,9 @@ class LoopWatch:
         """Return whether other groups can run; RunFailed if none can change the loop's memory."""
         if needs.memories and self._free_to_run() is not None:
             return True
+        if any(self._changed(others) for _, others in self._still.values()):
+            self._wake()  # a group that stalled before this one can go on
+            return True
         if needs.polls and needs.waits:
             held = [place for place, crew in self._lanes.groups if (place, crew) not in self._still]
             raise _waits_for_ever(self._lanes, start, any(self._may_write(place, needs) for place in held))

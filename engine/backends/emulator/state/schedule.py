@@ -3,8 +3,8 @@
 * "lockstep": the lanes of a warp run together and wait for each other where their paths meet, as up to Pascal.
   The group of lanes with the smallest program counter runs first.
 * "independent": any lane may run ahead of the others of its warp until they must converge, as since Volta. The last
-  blocks run first, and the lanes of an atomic take turns in a random order. `seed` determines the order; each seed
-  gives one legal and adversarial execution.
+  blocks run first, the lanes of an atomic take turns in a random order, and volatile stores may arrive late
+  (`store_buffer`). `seed` determines the order; each seed gives one legal and adversarial execution.
 * "waves": lockstep, with `blocks_per_wave` blocks at a time; the next wave starts when the last one has ended.
 """
 

@@ -148,6 +148,11 @@ class Findings:
                 "an atomic with the scope of a block orders nothing between blocks: use one with the scope of the "
                 "device, for example atomicAdd() instead of atomicAdd_block()."
             )
+        elif kind == "global-race" and (access.site.op in ("atom", "red") or verb == "updated"):
+            advice = (
+                "only one of these two accesses is atomic: make the other one an atomic, too, or put a barrier for all "
+                "threads of both between them."
+            )
         elif kind == "shared-race" and not access.site.weak and "mbarrier" not in access.site.words:
             advice = "there is no __syncthreads() between them; a flag needs a __threadfence_block() before it is set."
         elif mine // WARP == theirs // WARP:

@@ -122,11 +122,13 @@ def found(name: str, grid: int, schedule: Schedule = LOCKSTEP) -> tuple[Finding,
     return hazards.findings()
 
 
+@pytest.mark.sampled(quick=4)
 @pytest.mark.parametrize("name", RIGHT)
 def test_a_right_kernel_is_not_accused(name: str) -> None:
     assert [found(name, RIGHT[name][1], schedule) for schedule in SCHEDULES] == [(), ()]
 
 
+@pytest.mark.sampled(quick=4)
 @pytest.mark.parametrize("name", RACES)
 def test_its_twin_with_one_mistake_is_found(name: str) -> None:
     for schedule in SCHEDULES:
@@ -144,5 +146,7 @@ def test_blocks_of_earlier_chunks_are_compared_too() -> None:
 def test_the_finding_names_the_missing_fence_or_the_scope() -> None:
     (lacking,) = found("look_back_reads_without_a_fence", 4)
     assert sentence("race.reader-lacks-a-fence", lacking.message)
+    (mixed,) = found("one_block_clears_the_counter_of_all", 2)
+    assert sentence("race.only-one-is-atomic", mixed.message)
     (narrow,) = found("an_atomic_of_a_block", 2)
     assert sentence("race.scope-of-a-block", narrow.message)
