@@ -354,6 +354,6 @@ def test_a_kernel_of_an_unnamed_namespace_runs_each_time_that_it_is_compiled() -
 
 
 def test_a_pointer_to_a_type_that_is_only_declared_brings_its_header() -> None:
-    text = "#include <cublas_v2.h>\ntypedef __nv_bfloat16 real;\n__global__ void k(real *x, float *y) { y[0] = x[0]; }\n"
+    text = "#include <cublas_v2.h>\ntypedef __nv_bfloat16 real;\n__global__ void k(real *x, float *y) { *y = x[0]; }\n"
     made = engine.kernel(text).run(1, 1, (np.array([0x4040], np.uint16), np.zeros(1, np.float32)))
     assert made.arrays["y"].tolist() == [3.0]
