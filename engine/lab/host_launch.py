@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from math import prod
 
 from engine.catalogue.entries import MAX_BLOCK
@@ -96,6 +97,7 @@ class HostCode:
         code = _LOOSE.sub(lambda found: found[0].replace(" ", ""), uncommented(text))
         self.text = _in_brackets(expanded(expanded(code, "<<<", text), "##", text))
         self.kernel = kernel
+        self._place = 0  # of the launch
         self._passed: dict[str, str] = {}  # parameters of the function that launches, as its caller passes them
         device = [one for one in declarations(text) if {"__global__", "__device__"} & set(one.words) and one.body]
         self._device = uncommented("".join(text[one.start : one.end] for one in device))
@@ -119,8 +121,8 @@ class HostCode:
         found = re.search(
             rf"(?<![\w.]){self.kernel}\s*{template}<<<([^;]{{1,400}}?)>>>\s*(?:\(([^;]{{0,1000}})\)\s*;)?", self.text
         )
-        if found and not self._passed:
-            self._passed = self._passed_to(found.start())
+        if found and not self._place:
+            self._place, self._passed = found.start(), self._passed_to(found.start())
         sizes = parts(found[1]) if found else []
         block = self.sizes(sizes[1].strip()) if len(sizes) > 1 else None
         if not found or block is None or not 1 <= prod(block) <= MAX_BLOCK or min(block) < 1 or len(block) > 3:
@@ -228,7 +230,7 @@ class HostCode:
         return found
 
     def _meant(self, word: str) -> str | None:
-        """Return the definition of a name: a macro, a dim3, or its first value."""
+        """Return the definition of a name: a macro, a dim3, or the value that it has at the launch."""
         self._looked_up += 1
         if self._looked_up > _MOST_NAMES:
             return None
@@ -245,8 +247,10 @@ class HostCode:
             rf"\b{word}\s*\[\s*\w*\s*\]\s*=\s*(\{{[^;{{}}]{{1,200}}\}})\s*;",
             rf"\bint\s+{word}\s*[({{]\s*([^;,(){{}}]{{1,100}})[)}}]\s*;",
         ):
-            found = re.search(pattern, self.text, re.MULTILINE)
-            if found:
+            every = list(islice(re.finditer(pattern, self.text, re.MULTILINE), _MOST_NAMES))
+            before = [one for one in every if one.start() < self._place]
+            if every:
+                found = before[-1] if before else every[0]
                 meant = found[1].strip()
                 return meant if _DIM3.fullmatch(meant) else next(iter(parts(meant)), None)
         return None

@@ -106,6 +106,7 @@ _UNNAMED = re.compile(r'__nv_name_map\(\d+\): error: .*?"(\w+)" (?:is undefined|
 _MOST_BLANKED = 40
 _NOT_OF_STD = re.compile(r'\((\d+)\): error: (namespace "std" has no (?:actual )?member "\w+")')
 _INCOMPLETE = re.compile(r'incomplete type "\w+" \(aka "(\w+)"\)')  # a type that CUDA's own headers only declare
+_DECLARED_ONLY = re.compile(r"\b(__nv_bfloat162?|__half2?)\b")
 _COMPUTED = "dynamic initialization is not supported"
 _TWICE = "has already been defined"
 _OVERLOADED = re.compile(r'cannot determine which instance of overloaded function "(?:\w+::)*(\w+)"')
@@ -243,6 +244,8 @@ def compiled_for_device(name: str, text: str, names: tuple[str, ...] = (), hurri
                 dropped |= dict.fromkeys(words, failed)
                 continue
             incomplete = _INCOMPLETE.search(failed.log)
+            if not incomplete and "complete object type" in str(failed):
+                incomplete = _DECLARED_ONLY.search(source.text)
             what = f'identifier "{incomplete[1]}" is undefined' if incomplete else str(failed)
             header = header_for(what, _passed_over(whole, source.text), _USES_STD.search(whole) is not None)
             if header and f"<{header}>" not in source.head:

@@ -243,3 +243,17 @@ def test_a_type_of_two_branches_is_the_one_that_is_taken() -> None:
     assert element_of(f"#define USE_DP  // or not\n{text}", "real *x") == Element("float64")
     assert element_of(text.replace("USE_DP", "__NOT_OURS"), "real *x") is None
     assert element_of("#define real double  // wide\n", "real *x") == Element("float64")
+
+
+def test_a_name_has_its_last_value_before_the_launch() -> None:
+    text = (
+        KERNEL
+        + """int main() {
+  float *a, *b; cudaMalloc(&a, 4096); cudaMalloc(&b, 4096); dim3 g, t;
+  g = dim3(4); t = dim3(32); other<<<g, t>>>(a, b, 5);
+  g = dim3(2); t = dim3(16, 4); k<<<g, t>>>(a, b, 5);
+  g = dim3(8); t = dim3(64); other<<<g, t>>>(a, b, 5);
+}
+"""
+    )
+    assert propose_setup(text).call.startswith("k<<<2, dim3(16, 4)>>>(")

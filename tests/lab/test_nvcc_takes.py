@@ -250,6 +250,7 @@ __global__ void k(int *a) { a[0] = 7; }
     "a type that the host's library would bring": """#include <cublas_v2.h>
 typedef __nv_bfloat16 real;
 __global__ void k(int *a) { real x = (real)3.5f; a[0] = (float)x * 2; }
+__global__ void reads(const real *x, float *y) { float first = x[0]; y[0] = first; }
 __global__ void copies(const __grid_constant__ CUtensorMap map) { }
 """,
     "the branch that is taken": """#define VERSION 2
@@ -350,3 +351,9 @@ def test_a_kernel_of_an_unnamed_namespace_runs_each_time_that_it_is_compiled() -
     text = "namespace { __global__ void k(int *a) { __shared__ int s[1]; s[0] = a[0]; a[0] = s[0] + 1; } }\n"
     for _ in range(2):  # each compiler process gives it another symbol
         assert engine.kernel(text).run(1, 1, (np.zeros(1, np.int32),)).arrays["a"].tolist() == [1]
+
+
+def test_a_pointer_to_a_type_that_is_only_declared_brings_its_header() -> None:
+    text = "#include <cublas_v2.h>\ntypedef __nv_bfloat16 real;\n__global__ void k(real *x, float *y) { *y = x[0]; }\n"
+    made = engine.kernel(text).run(1, 1, (np.array([0x4040], np.uint16), np.zeros(1, np.float32)))
+    assert made.arrays["y"].tolist() == [3.0]
