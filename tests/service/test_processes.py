@@ -76,7 +76,7 @@ time.sleep(60)
 def parent(state: str) -> Iterator[tuple[subprocess.Popen[str], int, float]]:
     """Yield a process whose worker is in this state, the worker's id, and the seconds that "at once" may take.
 
-    That is 2 s, or several times the duration of the start: on a busy machine both take longer. A process that wrongly
+    That is 10 s, or several times the duration of the start: on a busy machine both take longer. A process that wrongly
     waits for the job takes a minute.
     """
     began = time.monotonic()
@@ -87,7 +87,7 @@ def parent(state: str) -> Iterator[tuple[subprocess.Popen[str], int, float]]:
             worker = int(process.stdout.readline())
             assert process.stdout.readline() == "busy\n"
             assert alive(worker)
-            yield process, worker, min(50.0, max(2.0, STARTS * (time.monotonic() - began)))
+            yield process, worker, min(50.0, max(10.0, STARTS * (time.monotonic() - began)))
         finally:
             process.kill()
 

@@ -65,7 +65,7 @@ def test_the_form_of_an_own_launch_is_written_to_the_address() -> None:
     assert asked(app)["right"] == "y = saxpy(x, y, a)" and "n" in asked(app)["call"]
     assert "✓ Correct" in html_of(checked(app))
     again = opened(
-        "lab", **{**asked(app), "call": "saxpy<<<1, 32>>>(3, int32[n]=ones, float32[n]=ones, 32)", "right": ""}
+        "lab", **{**asked(app), "call": "saxpy<<<1, 32>>>(3, float32[n]=ones, float32[n]=ones, 32)", "right": ""}
     )
     assert field(again, "Grid").value == "1"
     said = html_of(checked(again))

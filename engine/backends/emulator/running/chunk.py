@@ -307,14 +307,14 @@ class Chunk:
             for hook in () if count is None else self.hooks.on_part_arrives:
                 hook(number, part)
             entry = Waiting(part, place, number, count, item.line, stays)
-            other = lanes.barriers.contradicted(number, entry)
+            other = lanes.barriers.contradicted(entry)
             if other is not None:
                 clause = (
                     f"{lanes.name(part)} comes to barrier {number} for {count} threads, but line {other.line} uses "
                     f"the same barrier for {other.count}"
                 )
                 raise self.machine.failure("deadlock", clause, item.line, "divergent-barrier")
-            gone += lanes.barriers.arrive(number, entry, lanes.alive)
+            gone += lanes.barriers.arrive(entry, lanes.alive)
         self._go_on(gone)
         if not stays:
             self._resume_converged(place, [mask])

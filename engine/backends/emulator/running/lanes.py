@@ -216,19 +216,19 @@ class Barriers:
         """Return all waiting groups."""
         return [entry for entries in self._waiting.values() for entry in entries if entry.stays]
 
-    def contradicted(self, number: int, entry: Waiting) -> Waiting | None:
-        """Return a group at barrier `number` of the same blocks with a different count."""
-        others = [other for other in self._waiting.get(number, ()) if None not in (other.count, entry.count)]
+    def contradicted(self, entry: Waiting) -> Waiting | None:
+        """Return a group at the same barrier of the same blocks with a different count."""
+        others = [other for other in self._waiting.get(entry.number, ()) if None not in (other.count, entry.count)]
         both = (each for each in others if (each.mask.columns & entry.mask.columns).any())
         return next((other for other in both if other.count != entry.count), None)
 
-    def arrive(self, number: int, entry: Waiting, alive: Mask) -> list[Waiting]:
-        """Let a group arrive at barrier `number`; return the released groups."""
-        if entry.count is None and number not in self._waiting and self._masks.same(entry.mask, alive):
+    def arrive(self, entry: Waiting, alive: Mask) -> list[Waiting]:
+        """Let a group arrive at its barrier; return the released groups."""
+        if entry.count is None and entry.number not in self._waiting and self._masks.same(entry.mask, alive):
             self._votes.count(entry.mask)
             return [entry]
-        self._waiting.setdefault(number, []).append(entry)
-        return self.release(number, alive)
+        self._waiting.setdefault(entry.number, []).append(entry)
+        return self.release(entry.number, alive)
 
     def release_any(self, alive: Mask | None) -> list[Waiting]:
         """Return the released groups of all barriers."""

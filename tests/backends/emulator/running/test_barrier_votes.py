@@ -23,12 +23,12 @@ def test_groups_of_one_block_are_counted_together_while_another_block_is_late() 
     for rows, yes in ((T < 32, T[:32] % 2 == 0), (T >= 32, T[32:] % 4 == 0)):
         group = masks.rectangle(rows, first_block)
         votes.cast(group, yes[:, None])
-        gone = barriers.arrive(0, Waiting(group, 1, None, 5), masks.start)
+        gone = barriers.arrive(Waiting(group, 1, 0, None, 5), masks.start)
     assert sum(entry.mask.lanes for entry in gone) == THREADS
     assert set(votes.results[:, 0].tolist()) == {16 + 8}
     late = masks.rectangle(np.ones(THREADS, bool), ~first_block)
     votes.cast(late, np.ones((THREADS, 1), bool))
-    barriers.arrive(0, Waiting(late, 1, None, 5), masks.start)
+    barriers.arrive(Waiting(late, 1, 0, None, 5), masks.start)
     assert set(votes.results[:, 1].tolist()) == {THREADS | 1 << 30}
     assert set(votes.results[:, 0].tolist()) == {16 + 8}
 
