@@ -45,10 +45,13 @@ def predecessors(after: Edges) -> list[list[int]]:
 
 
 def postdominators(after: Edges) -> list[int]:
-    """Return the immediate postdominator of each block, the first block on every path to the end; -1: none."""
+    """Return the immediate postdominator of each block, the first block on every path to an end; -1: there is none, or
+    no path leads to an end."""
     behind = nodes_behind(after)
+    ends = sum(1 << block for block, places in enumerate(after) if not places)
     meets = []
     for block, common in enumerate(behind):
+        common = common if reached_blocks(after, block) & ends else 0
         others = [place for place in range(len(after)) if place != block and common >> place & 1]
         meets.append(max(others, key=lambda place: behind[place].bit_count(), default=-1))
     return meets

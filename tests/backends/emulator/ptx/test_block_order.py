@@ -33,6 +33,11 @@ def test_the_postdominators_of_a_graph() -> None:
     assert postdominators([[1, 3], [2], [], [1]]) == [1, 2, -1, 1]
 
 
+def test_blocks_of_an_endless_loop_have_no_postdominator() -> None:
+    assert postdominators([[1], [2], [1]]) == [-1, -1, -1]
+    assert postdominators([[1, 3], [2], [1], []]) == [3, -1, -1, -1]
+
+
 RARE = """extern "C" __global__ void f(int *out, int n) {
     __shared__ int s[2];
     s[threadIdx.x / 32] = 0;
