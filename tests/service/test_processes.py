@@ -56,7 +56,8 @@ def test_a_queue_outlives_the_thread_that_made_it() -> None:
 
 
 PARENT = """
-import sys, time
+import signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a test run in the background ignores it
 from engine.service.job import Job
 from engine.service.queue import JobQueue
 from engine.service.slots import WorkerSlot
