@@ -134,11 +134,12 @@ def check_rung(choice: Settled, progress: Progress | None = None) -> Checked:
     if not _is_right(found):
         return found
     fewer = _fewer(found, choice.n)
-    for order, n in zip(orders_of(choice), cycle((fewer - 1, fewer + 1)), strict=False):
-        again = replace(choice, schedule=order, n=n)
+    for order, odd in zip(orders_of(choice), cycle((-1, 1)), strict=False):
+        size = _size_in(order, fewer)
+        again = replace(choice, schedule=order, n=size + odd)
         other = _checked_rung(again)
         if other.measurement.status == "refused":  # the kernel has no such size
-            again = replace(again, n=fewer)
+            again = replace(again, n=size)
             other = _checked_rung(again)
         if (
             _is_missed(other)
@@ -158,11 +159,12 @@ def check_own(
         return found
     fewer = _fewer(found, n)
     for order in SEARCHED if setup.right is not None and setup.right.reference == "max" else ORDERS:
-        other = _checked_own(setup, fewer, text, file_name, order)
+        size = _size_in(order, fewer)
+        other = _checked_own(setup, size, text, file_name, order)
         if _is_missed(other):
-            if fewer < n and _is_missed(at_fewer := _checked_own(setup, fewer, text, file_name, schedule)):
-                return _only_here(found, at_fewer, fewer)
-            return _differs(other, fewer, numbers=True)
+            if size < n and _is_missed(at_size := _checked_own(setup, size, text, file_name, schedule)):
+                return _only_here(found, at_size, size)
+            return _differs(other, size, numbers=True)
     for odd in (fewer - 1, fewer + 1):
         other = _checked_own(setup, odd, text, file_name, schedule)
         if _is_missed(other):
@@ -174,6 +176,7 @@ ORDERS = ("independent:1", "waves:1")  # beside the one that was asked for
 # For searches: in each order the number searched for stands elsewhere, as a kernel may leave out any element.
 SEARCHED = (*ORDERS, *(f"independent:{seed}" for seed in range(2, 7)))
 _MOST_AGAIN = 16  # power of two of warp instructions, up to which a run is repeated at the same size
+_MOST_IN_WAVES = 2048  # elements that are not reduced for a run whose blocks take turns, which is slow
 
 
 def orders_of(choice: Choice) -> tuple[str, ...]:
@@ -198,6 +201,11 @@ def _fewer(found: Checked, n: int) -> int:
     """Return the size at which a run is repeated: `n`, or the part of it that costs as much as a short run."""
     counters = found.measurement.counters or {}
     return max(1, n >> max(0, int(counters.get("warp_instructions", 0)).bit_length() - _MOST_AGAIN))
+
+
+def _size_in(order: str, size: int) -> int:
+    """Return the size at which a run is repeated in an order; `size` is for orders in which blocks run together."""
+    return max(size >> 3, min(size, _MOST_IN_WAVES)) if order.startswith("waves") else size
 
 
 def _differs(other: Checked, n: int, numbers: bool) -> Checked:
