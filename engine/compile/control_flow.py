@@ -5,28 +5,41 @@ Graphs are sequences: `graph[i]` holds the successors of node i. Sets of nodes a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 Graph = Sequence[Sequence[int]]
 
 
 def nodes_behind(graph: Graph) -> list[int]:
     """Return for each node the nodes on every path from it to an end, itself included."""
+    ends = {node for node, after in enumerate(graph) if not after}
+    return on_every_path(graph, ends, range(len(graph) - 1, -1, -1))
+
+
+def dominators(before: Graph, entries: Collection[int]) -> list[int]:
+    """Return for each node the nodes on every path to it from `entries`, itself included. `before`: the predecessors of
+    each node."""
+    return on_every_path(before, entries, range(len(before)))
+
+
+def on_every_path(graph: Graph, ends: Collection[int], order: Sequence[int]) -> list[int]:
+    """Return for each node the nodes on every path from it to one of `ends`, itself included; all nodes if no path
+    leads there. `order`: of the nodes; the nearer to the ends they come first, the sooner it is done."""
     every = (1 << len(graph)) - 1
-    behind = [every if after else 1 << node for node, after in enumerate(graph)]
+    found = [1 << node if node in ends else every for node in range(len(graph))]
     changed = True
     while changed:
         changed = False
-        for node in range(len(graph) - 1, -1, -1):
-            if not graph[node]:
+        for node in order:
+            if node in ends:
                 continue
             common = every
             for after in graph[node]:
-                common &= behind[after]
+                common &= found[after]
             common |= 1 << node
-            if common != behind[node]:
-                behind[node], changed = common, True
-    return behind
+            if common != found[node]:
+                found[node], changed = common, True
+    return found
 
 
 def deciding_branches(graph: Graph) -> list[int]:

@@ -9,10 +9,11 @@ difference is not understood: the access is counted as the PTX has it, and its l
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from engine.backends.emulator.ptx.block_order import predecessors
 from engine.backends.emulator.ptx.linear_forms import LinearForms
 from engine.backends.emulator.ptx.moved_accesses import moved_lines
 from engine.backends.emulator.ptx.parser import parse
@@ -21,6 +22,7 @@ from engine.backends.emulator.ptx.syntax import WIDTHS, Instruction, Module
 from engine.backends.emulator.ptx.traits import traits_of
 from engine.backends.emulator.state.memory import lay_out
 from engine.compile.assembly import SharedAccess, shared_accesses
+from engine.compile.control_flow import dominators
 from engine.compile.nvrtc import ASSEMBLED_ARCHITECTURE, EMULATED_ARCHITECTURE, assembled, compile_source
 from engine.records import CompileError, NotRunnable, Source
 
@@ -57,7 +59,8 @@ def requests_of(program: Program, accesses: Sequence[SharedAccess]) -> SharedReq
     looped = _looped_lines(program, accesses)
     if not changed:
         return SharedRequests({}, moved, looped)
-    before = _dominators(program.blocks, {0, *(callee.entry for callee in program.callees.values())})
+    sources = predecessors([block.successors for block in program.blocks])
+    before = dominators(sources, {0, *(callee.entry for callee in program.callees.values())})
     groups: dict[_PtxAccess, list[_PtxAccess]] = {place: [place] for place in changed if place.wider}
     absent = [place for place in changed if not place.made]
     for leaders in _families(groups):
@@ -143,29 +146,6 @@ def _repeats(place: _PtxAccess, other: _PtxAccess, before: list[int]) -> bool:
     if not same or place.op != "ld" or not other.made:
         return False
     return other.number < place.number if other.block == place.block else bool(before[place.block] >> other.block & 1)
-
-
-def _dominators(blocks: Sequence[BasicBlock], entries: Collection[int]) -> list[int]:
-    """Return for each block the bit set of its dominators, including itself, for paths that start at `entries`."""
-    sources: list[list[int]] = [[] for _ in blocks]
-    for block in blocks:
-        for successor in block.successors:
-            sources[successor].append(block.index)
-    every = (1 << len(blocks)) - 1
-    found = [1 << index if index in entries else every for index in range(len(blocks))]
-    changed = True
-    while changed:
-        changed = False
-        for index in range(len(blocks)):
-            if index in entries:
-                continue
-            common = every
-            for source in sources[index]:
-                common &= found[source]
-            common |= 1 << index
-            if common != found[index]:
-                found[index], changed = common, True
-    return found
 
 
 @lru_cache(maxsize=32)

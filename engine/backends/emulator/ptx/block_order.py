@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from heapq import heapify, heappop, heappush
 
-from engine.compile.control_flow import nodes_behind
+from engine.compile.control_flow import dominators, nodes_behind
 
 Edges = Sequence[Sequence[int]]  # the successors of each block
 
@@ -24,7 +24,7 @@ def running_order(after: Edges, entries: Iterable[int]) -> list[int]:
     text, before = list(range(len(after))), predecessors(after)
     if _is_ordered(after, before):
         return text
-    above, meets = _dominators(before, set(entries)), postdominators(after)
+    above, meets = dominators(before, set(entries)), postdominators(after)
     ahead = [[place for place in places if not above[block] >> place & 1] for block, places in enumerate(after)]
     later = [reached_blocks(ahead, place) for place in text]  # without a jump back to a loop's start
     earlier = [sum({1 << block for block in blocks if not above[block] >> place & 1})
@@ -55,25 +55,6 @@ def postdominators(after: Edges) -> list[int]:
         others = [place for place in range(len(after)) if place != block and common >> place & 1]
         meets.append(max(others, key=lambda place: behind[place].bit_count(), default=-1))
     return meets
-
-
-def _dominators(before: Edges, entries: set[int]) -> list[int]:
-    """Return for each block the blocks on every path to it, itself included, as bits."""
-    every = (1 << len(before)) - 1
-    above = [1 << block if block in entries else every for block in range(len(before))]
-    changed = True
-    while changed:
-        changed = False
-        for block in range(len(before)):
-            if block in entries:
-                continue
-            common = every
-            for place in before[block]:
-                common &= above[place]
-            common |= 1 << block
-            if common != above[block]:
-                above[block], changed = common, True
-    return above
 
 
 def _is_ordered(after: Edges, before: Edges) -> bool:
