@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.test_dashboard import HARRIS, opened, run_ended
+from tests.browser.test_dashboard import HARRIS, opened, run_ended, wait
 
 CHART = ".st-key-drawing .chart"
 SIZE = "(chart) => [chart.clientWidth, chart.clientHeight]"
@@ -20,8 +20,16 @@ SEEN = """(chart) => { const svg = chart.querySelector('.main-svg');
 def test_it_has_a_description_and_says_what_a_bar_is_when_the_mouse_is_on_it(page: Page, address: str) -> None:
     opened(page, f"{address}{HARRIS}&show=rate")
     expect(page.get_by_role("figure", name="Bandwidth: Harris and Crovella")).to_be_visible()
-    page.locator(f"{CHART} .point").nth(2).hover(force=True)
-    expect(page.locator(f"{CHART} .hovertext")).to_be_visible()
+    bar, hovered = page.locator(f"{CHART} .point").nth(2), page.locator(f"{CHART} .hovertext")
+
+    def bar_is_explained() -> bool:
+        """Point at the bar anew: a chart that is drawn again meanwhile forgets the mouse until it moves."""
+        page.mouse.move(0, 0)
+        bar.hover(force=True)
+        page.wait_for_timeout(200)
+        return hovered.is_visible()
+
+    wait(page, bar_is_explained)
     expect(page.locator(".modebar:visible")).to_have_count(0)
 
 
