@@ -7,40 +7,59 @@ from html import escape
 
 import streamlit as st
 
-from engine.catalogue import KERNELS, TOPICS, Kernel, Rung, Topic
+from engine.catalogue import KERNELS, TOPICS, Kernel, Ladder, Rung, Topic
 from engine.history import history
 from engine.plan import strides
-from engine.records import NotRunnable
+from engine.records import CACHE_STATES, NotRunnable
 from engine.service import service
-from views.ladder import actions, desk, slide
+from views.ladder import actions, desk, opening, slide
 from views.ladder.resolve import page_of
 from views.ladder.view import WORK, Page
 from views.shared import address, keyboard, menus, messages, presentation, rungs, work
 from views.shared.menus import AUTO, LOCKSTEP
 
+# The menus in the drawer, and their names in a list of what was changed.
+DRAWER = {"dtype": "type", "cache": "L2 cache", "combine": "combined by", "schedule": "order", "grid": "blocks",
+          "device": "device"}  # fmt: skip
 
-def settings(topic: Topic, rung: Rung) -> None:
-    """Draw the row of menus."""
-    kernel = KERNELS[rung.kernel]
-    # A kernel with a parameter never has several ways to combine its blocks, so one place serves both menus.
-    parameters = (
-        menus.has_parameters(topic) and len(kernel.combines) == 1 and st.session_state.get("combine") in (None, AUTO)
-    )
-    # One row, with widths from the style sheet: columns would add a message each to every click.
+
+def settings(ladder: Ladder, topic: Topic, rung: Rung) -> None:
+    """Draw N and block size, and the drawer with the other menus."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="settings"):
         menus.size(topic)
         menus.block_size(topic)
-        menus.element_type(topic)
-        menus.cache_state()
-        if parameters:
-            menus.parameter(kernel)
-        else:
-            menus.combining(kernel, rung.combine)
-        if in_order(kernel):
-            menus.schedule()
-        else:
-            menus.grid_size(kernel)
-        menus.device()
+        with st.popover("Settings", icon=":material/tune:", key="drawer"):
+            drawer(topic, rung)
+        st.html(changed_settings(ladder, KERNELS[rung.kernel]))
+
+
+def drawer(topic: Topic, rung: Rung) -> None:
+    """Draw the menus that a first look at a ladder does not need."""
+    kernel = KERNELS[rung.kernel]
+    menus.element_type(topic)
+    menus.cache_state()
+    # A kernel with a parameter never has several ways to combine its blocks, so one place serves both menus.
+    if menus.has_parameters(topic) and len(kernel.combines) == 1 and st.session_state.get("combine") in (None, AUTO):
+        menus.parameter(kernel)
+    else:
+        menus.combining(kernel, rung.combine)
+    if in_order(kernel):
+        menus.schedule()
+    else:
+        menus.grid_size(kernel)
+    menus.device()
+
+
+def changed_settings(ladder: Ladder, kernel: Kernel) -> str:
+    """Return the device that runs, and the choices in the drawer that differ from the lecture's."""
+    usual = {"dtype": ladder.dtype, "cache": CACHE_STATES[0], "schedule": LOCKSTEP}
+    values = {name: str(st.session_state.get(name) or AUTO) for name in DRAWER}
+    changed = [f"{DRAWER[name]} {value}" for name, value in values.items() if value not in (AUTO, usual.get(name))]
+    if kernel.parameter and (value := menus.chosen_parameter(kernel)):
+        changed.append(f"{kernel.parameter.label} {value}")
+    here = "a GPU of this computer" if menus.has_gpu() else "an emulator of a GPU, as this computer has no GPU"
+    words = f"Changed: <b>{escape(', '.join(changed))}</b>." if changed else f"<b>Run</b> starts the kernel on {here}."
+    return f'<p class="smallprint">{words}</p>'
 
 
 def lectures_choices(topic: Topic, chosen: Mapping[str, str]) -> str:
@@ -70,6 +89,9 @@ def main() -> None:
 
 def show() -> None:
     """Read the choice, show the rung, run the requested choices, show the numbers."""
+    if opening.asked():
+        opening.show()
+        return
     ladder = rungs.chosen()
     topic = TOPICS[ladder.topic]
     own = rungs.own_choices(ladder)
@@ -81,7 +103,7 @@ def show() -> None:
     else:
         position = rungs.pickers(ladder)
         if not presentation.is_followed():
-            settings(topic, ladder.rungs[position])
+            settings(ladder, topic, ladder.rungs[position])
     order = str(st.session_state.get("schedule") or LOCKSTEP)
     chosen = {**own, "cache": "cold-clean", "combine": AUTO, "grid": AUTO, "device": AUTO}
     chosen |= {name: str(st.session_state[name]) for name in chosen if st.session_state.get(name)}

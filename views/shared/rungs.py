@@ -8,7 +8,7 @@ from html import escape
 
 import streamlit as st
 
-from engine.catalogue import LADDERS, Ladder
+from engine.catalogue import LADDERS, TOPICS, Ladder
 from views.shared import address, presentation
 from views.shared.menus import AUTO
 from views.shared.notices import shown_instead
@@ -77,12 +77,17 @@ def own_choices(ladder: Ladder) -> dict[str, str]:
     return {"n": str(ladder.n), "block": str(ladder.block_size), "dtype": ladder.dtype}
 
 
+def by_subject() -> list[str]:
+    """Return the names of all ladders, those of one topic together."""
+    return [name for topic in TOPICS for name, ladder in LADDERS.items() if ladder.topic == topic]
+
+
 def pickers(ladder: Ladder) -> int:
     """Show the menus for the ladder and the rung; return the rung's position."""
     every = names(ladder)
     position = every.index(st.session_state["rung"])
     row = st.container(horizontal=True, vertical_alignment="center", key="pickers")
-    row.selectbox("Ladder", list(LADDERS), list(LADDERS).index(ladder.name), key="ladder", width=MENU,
+    row.selectbox("Ladder", by_subject(), by_subject().index(ladder.name), key="ladder", width=MENU,
                   format_func=lambda name: LADDERS[name].title, on_change=_take_ladder,
                   label_visibility="collapsed")  # fmt: skip
     # Buttons instead of a menu: with two quick key presses the browser would send the menu's old value along.

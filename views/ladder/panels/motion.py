@@ -41,13 +41,20 @@ def drawn_choice(page: Page, position: int) -> Settled:
 
 def show(page: Page) -> None:
     """Show the rung's block once it is drawn, and the previous rung's beside it on request."""
-    wanted = page.position > 0 and component.beside()
-    before = drawn_choice(page, page.position - 1) if wanted else None
+    show_block(page, page.position > 0 and component.beside(), choosable=page.position > 0)
+
+
+def show_block(page: Page, beside: bool, choosable: bool) -> None:
+    """Show the rung's block once it is drawn.
+
+    `beside`: with the previous rung's; `choosable`: a button changes that.
+    """
+    before = drawn_choice(page, page.position - 1) if beside else None
     inside = work_on(WORK, InsideChoice(drawn_choice(page, page.position), before, 0, 1, "motion"))
     while not inside.finished and inside.advance(PATIENCE_S):
         pass
     if inside.finished:
-        _draw(page, inside)
+        _draw(page, inside, choosable)
     else:
         st.fragment(_wait, run_every=POLL_S)(page, inside)
 
@@ -60,11 +67,11 @@ def _wait(page: Page, inside: InsideWork) -> None:
     st.html(f'<p class="drawingblock">{escape(inside.progress[1])}</p>')
 
 
-def _draw(page: Page, inside: InsideWork) -> None:
+def _draw(page: Page, inside: InsideWork, choosable: bool) -> None:
     if inside.picture is None:
         messages.warning(inside.reason or "There is nothing to draw.")
         return
-    component.show(titled(page.ladder, page.position, inside), "100%", choosable=page.position > 0)
+    component.show(titled(page.ladder, page.position, inside), "100%", choosable=choosable)
 
 
 def titled(ladder: Ladder, position: int, inside: InsideWork) -> list[tuple[str, Packed]]:
