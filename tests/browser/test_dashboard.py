@@ -95,13 +95,27 @@ def test_the_first_page_asks_nobody_else_and_comes_compressed(page: Page, addres
     page.on("request", lambda request: asked.append(request.url))
     page.on("response", lambda r: sizes.update({r.url: r.headers.get("content-encoding")}))
     told = conversation(page)
-    opened(page, address)
+    opened(page, f"{address}{HARRIS}")
     assert told == ["asked", "answered"]
     expect(page.locator(".chart")).to_be_visible()
     expect(page.locator("table.ladder").first).to_be_visible()
     assert [url for url in asked if not url.startswith((address, "data:", "blob:"))] == []
     scripts = {url: kind for url, kind in sizes.items() if "/static/" in url and url.endswith(".js")}
     assert scripts and set(scripts.values()) == {"gzip"}
+
+
+@pytest.mark.thorough
+def test_the_bare_address_asks_a_question_and_an_arrow_leads_to_the_second_rung(page: Page, address: str) -> None:
+    opened(page, address)
+    expect(page.locator(".opening h1")).to_have_text("Kernel Ladder")
+    expect(page.locator(".st-key-drawing svg").first).to_be_visible()
+    page.keyboard.press("ArrowRight")
+    heading(page, "bank conflicts")
+    says(page, "ladder=harris", "rung=reduce_strided")
+    page.go_back()
+    expect(page.locator(".opening h1")).to_be_visible()
+    page.locator(".subjects button", has_text="He Kun").click()
+    says(page, "ladder=hekun")
 
 
 @pytest.mark.thorough

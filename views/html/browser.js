@@ -90,6 +90,7 @@ window.kernelLadder = (() => {
   const push = history.pushState.bind(history);
   const completes = (next) => {
     if (next.pathname !== location.pathname) return location.search !== '' && next.search === location.search;
+    if (document.querySelector('.opening')) return false; // a page of its own, without choices
     const now = new URLSearchParams(location.search);
     const added = [...next.searchParams.keys()].filter((name) => !now.has(name));
     return [...now].every(([name, value]) => next.searchParams.get(name) === value)

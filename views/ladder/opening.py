@@ -24,7 +24,11 @@ PICTURE = 420  # pixels of height
 
 
 def asked() -> bool:
-    """Return whether the reader has chosen nothing yet: neither in the address nor on another page."""
+    """Return whether the reader has chosen nothing yet, neither in the address nor on another page, or went back to
+    that moment."""
+    if keyboard.gone_back() == {}:
+        address.forget("ladder", "rung", "present")
+        return True
     return not st.query_params and not any(st.session_state.get(name) for name in ("ladder", "rung", "present"))
 
 

@@ -42,11 +42,11 @@ def window() -> tuple[int, int]:
     return int(width), int(height)
 
 
-def gone_back() -> Mapping[str, str]:
-    """Return the address on this page that the browser went back to since `arrived`; empty if it did not."""
+def gone_back() -> Mapping[str, str] | None:
+    """Return the address on this page that the browser went back to since `arrived`; None if it did not."""
     popped = _told().get("popped") or {}
     if popped.get("number", 0) <= st.session_state.get(_ARRIVED, 0):
-        return {}
+        return None
     return dict(parse_qsl(popped["search"].removeprefix("?")))
 
 
