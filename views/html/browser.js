@@ -3,7 +3,7 @@
    Streamlit's own scripts, and lives as long as the window; keyboard.py connects it with the server. */
 window.kernelLadder = (() => {
   const own = { tell: null, window: [0, 0], count: 0, pressed: [], popped: 0, path: location.pathname };
-  let given = {}; // the keys, the help, and the names that a plain address leaves out
+  let given = {}; // the keys, the help, and names of the address: those of defaults, and those that Back ignores
   own.begin = (all) => { given = all; };
   const presenting = () => document.querySelector('.presenting') !== null;
   const app = () => document.querySelector('.stApp') ?? document.body;
@@ -37,6 +37,7 @@ window.kernelLadder = (() => {
   function perform(action) {
     if (action === 'help') return help();
     if (action === 'black') return black();
+    if (action === 'theme') action = `theme ${theme.next()}`;
     if (action.startsWith('picture ')) return window.dispatchEvent(new CustomEvent('kernelladder-picture', { detail: action.slice(8) }));
     if (action === 'fill') {
       if (document.fullscreenElement) document.exitFullscreen(); else document.documentElement.requestFullscreen();
@@ -76,6 +77,28 @@ window.kernelLadder = (() => {
     if (pressed) perform(pressed.dataset.press);
   });
 
+  // The theme. Streamlit's own follows the system's scheme, for which it asks this media query: so the query answers
+  // with the theme of the address or of the key, if there is one.
+  const theme = (() => {
+    const every = ['system', 'light', 'dark'], asks = window.matchMedia.bind(window), own = new EventTarget();
+    const system = asks('(prefers-color-scheme: dark)');
+    const asked = new URLSearchParams(location.search).get('theme');
+    let now = every.includes(asked) ? asked : 'system';
+    const matches = () => (now === 'system' ? system.matches : now === 'dark');
+    Object.defineProperties(own, { matches: { get: matches }, media: { value: system.media } });
+    own.addListener = (heard) => own.addEventListener('change', heard);
+    own.removeListener = (heard) => own.removeEventListener('change', heard);
+    const tell = () => own.dispatchEvent(Object.assign(new Event('change'), { matches: matches(), media: system.media }));
+    system.addEventListener('change', tell);
+    window.matchMedia = (query) => (/^\(prefers-color-scheme:\s*dark\)$/.test(query) ? own : asks(query));
+    const next = () => {
+      now = every[(every.indexOf(now) + 1) % every.length];
+      tell();
+      return now;
+    };
+    return { next };
+  })();
+
   // Back. Streamlit would send the server the address that the browser went back to, but so does every click that
   // crosses the page's own change of address: so this message says that Back was pressed. Streamlit opens other pages.
   window.addEventListener('popstate', (event) => {
@@ -86,13 +109,15 @@ window.kernelLadder = (() => {
     own.tell('popped', { number: ++own.popped, search: location.search });
   }, true);
   // A page enters the history twice: without its choices and with them, or with its choices at the old page's path
-  // and then at its own path, one for each of the server's two messages. The second entry replaces the first.
+  // and then at its own path, one for each of the server's two messages. The second entry replaces the first. So does
+  // one that differs only in names that Back ignores.
   const push = history.pushState.bind(history);
   const completes = (next) => {
     if (next.pathname !== location.pathname) return location.search !== '' && next.search === location.search;
-    const now = new URLSearchParams(location.search);
-    const added = [...next.searchParams.keys()].filter((name) => !now.has(name));
-    return [...now].every(([name, value]) => next.searchParams.get(name) === value)
+    const [now, then] = [location.search, next.search].map((search) => new URLSearchParams(search));
+    for (const name of given.quiet) [now, then].forEach((names) => names.delete(name));
+    const added = [...then.keys()].filter((name) => !now.has(name));
+    return [...now].every(([name, value]) => then.get(name) === value)
       && !added.some((name) => given.optional.includes(name));
   };
   history.pushState = (state, title, url) => {
