@@ -193,12 +193,17 @@ window.kernelLadder = (() => {
       const chosen = String(rung.dataset.press === `rung ${at}`);
       if (rung.getAttribute('aria-pressed') !== chosen) rung.setAttribute('aria-pressed', chosen);
     }
-    // A plot of all rungs is the same on each of them: it is not drawn again, only its mark moves.
+    uncover(at);
+    // A plot of all rungs is the same on each of them: it is not drawn again, only its mark moves. In a pair of bars the
+    // second is that of the rung on the page.
     for (const plot of document.querySelectorAll('.js-plotly-plot')) {
-      if (plot.layout?.meta !== 'rungs') continue;
-      plot.classList.add('ofrungs');
-      const bars = plot.querySelector('.barlayer .trace');
-      for (const bar of bars?.querySelectorAll('.point') ?? []) bar.classList.toggle('current', String(bar.__data__?.i) === at);
+      const kind = plot.layout?.meta, marked = kind === 'pair' ? '1' : at;
+      if (kind !== 'rungs' && kind !== 'pair') continue;
+      for (const trace of plot.querySelectorAll('.barlayer .trace:first-child')) {
+        for (const bar of trace.querySelectorAll('.point')) bar.classList.toggle('current', String(bar.__data__?.i) === marked);
+      }
+      plot.classList.toggle('ofrungs', kind === 'rungs');
+      if (kind !== 'rungs') continue;
       for (const tick of plot.querySelectorAll('.ytick')) tick.classList.toggle('current', String(tick.__data__?.x) === at);
       bring(plot, at);
     }
@@ -207,24 +212,70 @@ window.kernelLadder = (() => {
     const said = document.querySelector('.outcome .said, .insideanswer')?.textContent ?? '';
     if (region.textContent !== said) region.textContent = said;
   };
-  // A slide's source has the largest type in which all of it fits, but never one too small for the back row.
+  // The bar of a rung grows as its numbers are uncovered.
+  let slide = { rung: null, covered: null };
+  function uncover(rung) {
+    const covered = document.querySelector('.presenting')?.dataset.covered ?? null;
+    if (covered === slide.covered && rung === slide.rung) return;
+    const grows = rung === slide.rung && slide.covered === 'True' && covered === 'False';
+    document.body.toggleAttribute('data-uncovered', grows);
+    if (grows) setTimeout(() => document.body.removeAttribute('data-uncovered'), 1500);
+    slide = { rung, covered };
+  }
+  // A slide's source has the largest type in which all of it fits, but never one too small for the back row. If it
+  // does not fit even so, there are fewer lines around each change, then less text below, then no old lines; a new line
+  // is never folded.
   const sized = new ResizeObserver((slides) => {
     for (const slide of slides) fit(slide.target.querySelector('.lines'));
   });
+  const whole = new WeakMap(); // the lines -> their HTML
+  const ROOMS = [[4, true, true], [2, true, true], [1, true, true], [1, true, false], [1, false, false], [0, false, false]];
   function fit(lines) {
+    if (!whole.has(lines)) whole.set(lines, lines.innerHTML);
     lines.style.fontSize = '';
-    let size = parseFloat(getComputedStyle(lines).fontSize);
-    const least = Math.max(15, 0.021 * innerHeight);
-    const broken = () => [...lines.querySelectorAll('.line')].some((line) => line.offsetHeight > 2 * size);
-    const whole = lines.closest('.short') ? Infinity : 0.023 * innerHeight; // above it no line need be broken
-    while (size > least && (lines.scrollHeight > lines.clientHeight + 1 || (size > whole && broken()))) {
+    const largest = parseFloat(getComputedStyle(lines).fontSize), least = Math.max(15, 0.021 * innerHeight);
+    const fits = () => lines.scrollHeight <= lines.clientHeight + 1;
+    const broken = (size) => [...lines.querySelectorAll('.line')].some((line) => line.offsetHeight > 2 * size);
+    const breaks = lines.closest('.short') ? Infinity : 0.023 * innerHeight; // above it no line need be broken
+    lines.style.fontSize = `${least}px`;
+    for (const [context, old, text] of ROOMS) { // lines around a change; with the old lines; with all text below
+      lines.innerHTML = whole.get(lines);
+      if (context < 4) fold(lines, context, old);
+      lines.closest('.slide').classList.toggle('tight', !text);
+      if (fits()) break;
+    }
+    let size = fits() ? largest : least;
+    lines.style.fontSize = `${size}px`;
+    while (size > least && (!fits() || (size > breaks && broken(size)))) {
       size = Math.max(least, size - 0.5);
       lines.style.fontSize = `${size}px`;
     }
     toChange(lines);
   }
+  // Fold the lines further than `context` lines from a change and, without `old`, those of the rung before.
+  function fold(lines, context, old) {
+    let place = null;
+    for (const row of [...lines.children]) {
+      const kind = row.matches('.line.gone') ? !old && 'gone' : (row.matches('.fold:not(.gone)') || row.dataset.far > context) && 'far';
+      if (!kind) { place = null; continue; }
+      if (place?.dataset.kind !== kind) {
+        place = document.createElement('details');
+        place.className = kind === 'gone' ? 'gone fold' : 'fold';
+        place.dataset.kind = kind;
+        place.append(document.createElement('summary'));
+        row.before(place);
+      }
+      place.append(...(row.matches('.line') ? [row] : row.querySelectorAll('.line')));
+      if (!row.matches('.line')) row.remove();
+      const count = place.querySelectorAll('.line').length, words = `${count} line${count > 1 ? 's' : ''}`;
+      place.firstChild.textContent = kind === 'gone' ? `− ${words} of the rung before` : `⋯ ${words} as before`;
+    }
+    for (const alone of lines.querySelectorAll('details.fold:not(.gone)')) { // a line takes no more room than its fold
+      if (alone.querySelectorAll('.line').length === 1) alone.replaceWith(alone.lastChild);
+    }
+  }
   function toChange(lines) {
-    const first = lines.querySelector('.changed, .gone');
+    const first = lines.querySelector('.found') ?? lines.querySelector('.changed, .gone');
     if (first && lines.scrollHeight > lines.clientHeight + 4) lines.scrollTop = first.offsetTop - lines.offsetTop - lines.clientHeight / 5;
   }
 

@@ -115,6 +115,8 @@ def _numbers(page: Page, facts: Facts) -> str:
     """Return the big numbers of the rung with units, the lecture's below them, the outcome of the run, and the
     counters."""
     row, fact = facts.rows[page.position], facts.known[page.position]
+    if page.covered and isinstance(page.plot, Scene):
+        return ""
     if page.covered:
         return _tiles(page, row) + _outcome("", [COVERED], []) + (_counters(row) if shows_counters(page) else "")
     live, failed = fact.live, fact.failed

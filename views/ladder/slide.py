@@ -8,6 +8,7 @@ from pathlib import Path
 import streamlit as st
 
 from engine.figures.look import Look
+from engine.history.history import Known
 from engine.plan import describe_launches
 from views.html.parts import sentence_case
 from views.ladder import reveal, source
@@ -16,6 +17,7 @@ from views.ladder.results import Results, bars_of, has_strip, menu
 from views.ladder.view import WORK, Bars, Page, Scene, facts_of
 from views.picture import component
 from views.shared import keyboard, menus, work
+from views.shared.slots import Slot
 
 LONG_TITLE, LONG_IDEA = 40, 270  # characters; a longer title or idea gets smaller type
 WHOLE = 110  # characters of a rung's title and its ladder's; beyond that only the lecture's name is shown
@@ -26,24 +28,32 @@ STYLE = Path(__file__).parents[1] / "html" / "present.css"
 def show(page: Page) -> None:
     """Draw the slide, wait for its runs, and draw their results."""
     st.html(STYLE)
-    launch = describe_launches(page.choice)
-    size = f"N = {page.choice.n:,}{': ' if launch else ''}{launch}"
+    launch, order = describe_launches(page.choice), page.run.schedule
+    size = f"N = {page.choice.n:,}{': ' if launch else ''}{launch}{f'; order {order}' if order else ''}"
     wide = [1.3, 1] if not isinstance(page.plot, Scene) else [1, 1.9] if component.beside() else [1, 1.35]
     with work.RENDER, st.container(key="hall"):
         st.html(slide_title(page))
         left, right = st.columns(wide, gap="medium")
         with left:
-            st.html(source.slide_source(page.ladder, page.position, size))
+            code = Slot("slidesource")
         with right:
             results = Results(page, look_of(page), "stretch")
     bar(page)
 
     def draw() -> None:
         with work.RENDER:
-            results.show(facts_of(page))
+            facts = facts_of(page)
+            code.html(source.slide_source(page.ladder, page.position, size, named_lines(facts.known[page.position])))
+            results.show(facts)
 
     work.follow(WORK, draw)
     draw()
+
+
+def named_lines(known: Known) -> frozenset[int]:
+    """Return the lines that the outcome of a run names."""
+    runs = (run for run in (known.live, known.recorded) if run is not None)
+    return frozenset(line for run in runs for one in run.findings for line in (one.line, one.other_line) if line)
 
 
 def look_of(page: Page) -> Look:
