@@ -37,6 +37,7 @@ window.kernelLadder = (() => {
   function perform(action) {
     if (action === 'help') return help();
     if (action === 'black') return black();
+    if (action.startsWith('code ')) return scroll(action === 'code down' ? 0.6 : -0.6);
     if (action === 'theme') action = `theme ${theme.next()}`;
     if (action.startsWith('picture ')) return window.dispatchEvent(new CustomEvent('kernelladder-picture', { detail: action.slice(8) }));
     if (action === 'fill') {
@@ -46,6 +47,11 @@ window.kernelLadder = (() => {
     // Two keys may be pressed before the server answers the first: so all recent ones are sent, with their numbers.
     own.pressed = [...own.pressed, { name: action, number: ++own.count }].slice(-20);
     own.tell?.('pressed', own.pressed);
+  }
+
+  function scroll(part) {
+    const lines = document.querySelector('.slide .lines');
+    lines?.scrollBy({ top: part * lines.clientHeight, behavior: 'smooth' });
   }
 
   function help() {
@@ -268,7 +274,7 @@ window.kernelLadder = (() => {
       place.append(...(row.matches('.line') ? [row] : row.querySelectorAll('.line')));
       if (!row.matches('.line')) row.remove();
       const count = place.querySelectorAll('.line').length, words = `${count} line${count > 1 ? 's' : ''}`;
-      place.firstChild.textContent = kind === 'gone' ? `− ${words} of the rung before` : `⋯ ${words} as before`;
+      place.firstChild.innerHTML = kind === 'gone' ? `−<span> ${words} of the rung before</span>` : `⋯<span> ${words} as before</span>`;
     }
     for (const alone of lines.querySelectorAll('details.fold:not(.gone)')) { // a line takes no more room than its fold
       if (alone.querySelectorAll('.line').length === 1) alone.replaceWith(alone.lastChild);

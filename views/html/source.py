@@ -209,12 +209,16 @@ def _gone(lines: Sequence[str], folded: bool, what_before: str) -> str:
         f'<div class="line gone"><span class="number">−</span><span class="code">{escape(line)}</span></div>'
         for line in lines
     ]
-    return _fold("gone fold", f"− {many(len(lines), 'line')} of {what_before}", rows) if folded else "".join(rows)
+    return (
+        _fold("gone fold", f"−<span> {many(len(lines), 'line')} of {what_before}</span>", rows)
+        if folded
+        else "".join(rows)
+    )
 
 
 def _hidden(numbers: Sequence[int], rows: Sequence[str]) -> str:
-    return _fold("fold", f"⋯ {many(len(numbers), 'line')} as before", rows)
+    return _fold("fold", f"⋯<span> {many(len(numbers), 'line')} as before</span>", rows)
 
 
 def _fold(kind: str, words: str, rows: Sequence[str]) -> str:
-    return f'<details class="{kind}"><summary title="{words}">{words}</summary>{"".join(rows)}</details>'
+    return f'<details class="{kind}"><summary>{words}</summary>{"".join(rows)}</details>'

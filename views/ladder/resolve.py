@@ -26,7 +26,7 @@ from views.ladder.panels import (
     trapezoids,
 )
 from views.ladder.panels.bars import BARS, TIMES
-from views.ladder.view import KEPT, Bars, Page, Plot, Section
+from views.ladder.view import KEPT, Bars, Page, Plot, Scene, Section
 from views.shared import menus
 from views.shared.menus import AUTO
 
@@ -82,11 +82,13 @@ def resolved(page: Page, asked: str) -> Page:
     """Add the plots and sections of the rung, the shown plot, and the length of the answer.
 
     The shown plot is the `asked` one, else the rung's, else the ladder's, else the times. On a slide, what the rung
-    changes comes before the bars of all rungs. Sections tell the numbers of all rungs, so none is shown while some are
-    held back.
+    changes comes before the bars of all rungs, and takes the place of an animation once the numbers are shown. Sections
+    tell the numbers of all rungs, so none is shown while some are held back.
     """
     plots = {plot.name: plot for plot in PLOTS if plot.offered(page)}
     own = [name for name in (page.rung.picture, page.ladder.picture, TIMES.name) if name in plots]
+    if page.presenting and not page.covered:
+        own = [name for name in own if not isinstance(plots[name], Scene)]
     if isinstance(plots[own[0]], Bars) and change.is_default(page):
         own.insert(0, change.PICTURE.name)
     name = next(name for name in (asked, *own) if name in plots)

@@ -197,7 +197,7 @@ def _tiles(page: Page, row: Mapping[str, Any]) -> str:
         key = page.topic.metric if ours == "rate" else ours
         column = COLUMNS[key]
         value = "?" if HELD in row else text_of(key, row[key])
-        unit = f" <small>{column.unit}</small>" if value not in ("", "?") and ours == "rate" else ""
+        unit = f" <small>{column.unit}</small>" if value and ours == "rate" else ""
         theirs = text_of(paper, row[paper]) if paper and not (ours == "rate" and key != "bandwidth_gb_s") else ""
         theirs_unit = " GB/s" if ours == "rate" else ""
         below = f'<span class="paper" title="{escape(str(row["lecture_origin"]))}">{theirs}{theirs_unit}</span>'

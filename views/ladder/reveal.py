@@ -47,8 +47,8 @@ def asked_plot(presenting: bool) -> str:
 
 
 def uncover(ladder: Ladder) -> None:
-    """Show the numbers of the rung on the slide. For callbacks."""
-    address.forget(STAGE)
+    """Show the numbers of the rung on the slide, in a plot. For callbacks."""
+    address.forget(STAGE, *(["show"] if asked_plot(True) == motion.SCENE.name else []))
     if st.session_state.get(REVEAL) != ALL:
         st.session_state[REVEAL] = str(_count(ladder, _position(ladder) + 1))
 
@@ -70,7 +70,7 @@ def show_picture() -> None:
 
 def on(ladder: Ladder) -> None:
     """Show the numbers of the rung on the slide; if they are shown, the next rung. For callbacks."""
-    if _is_covered(ladder) or _is_picture():
+    if _is_covered(ladder) or _is_picture(ladder):
         uncover(ladder)
     else:
         rungs.step(ladder, 1)
@@ -84,7 +84,7 @@ def back(ladder: Ladder) -> None:
 
 def walk_on(ladder: Ladder) -> None:
     """Show the next part of the rung: the code, its block in motion, its numbers; then the next rung. For callbacks."""
-    if _is_covered(ladder) and not _is_picture() and _has_picture(ladder):
+    if _is_covered(ladder) and not _is_picture(ladder) and _has_picture(ladder):
         show_picture()
     else:
         on(ladder)
@@ -92,9 +92,9 @@ def walk_on(ladder: Ladder) -> None:
 
 def walk_back(ladder: Ladder) -> None:
     """Show the part before, and cover nothing. For callbacks."""
-    if _is_picture() and _is_covered(ladder):
+    if st.session_state.get(STAGE) == PICTURE and _is_covered(ladder):
         address.forget(STAGE)
-    elif _is_picture() or _is_covered(ladder) or not _has_picture(ladder):
+    elif _is_picture(ladder) or _is_covered(ladder) or not _has_picture(ladder):
         back(ladder)
     else:
         show_picture()
@@ -136,8 +136,10 @@ def _is_covered(ladder: Ladder) -> bool:
     return _count(ladder, 0) <= _position(ladder)
 
 
-def _is_picture() -> bool:
-    return st.session_state.get(STAGE) == PICTURE
+def _is_picture(ladder: Ladder) -> bool:
+    """Return whether the slide shows the block in motion: asked for, or before its numbers as the rung's own plot."""
+    own = ladder.rungs[_position(ladder)].picture or ladder.picture
+    return (asked_plot(True) or (own if _is_covered(ladder) else "")) == motion.SCENE.name
 
 
 def _has_picture(ladder: Ladder) -> bool:

@@ -35,6 +35,8 @@ KEYS = (
         ("PageDown",),
     ),
     Key("walk back", (), "Page Up", "the same way back", ("PageUp",)),
+    Key("code down", (), "↓", "scroll the code", ("ArrowDown",)),
+    Key("code up", (), "↑", "scroll it back", ("ArrowUp",)),
     Key("first", (), "Home", "the first rung", ("Home",)),
     Key("last", (), "End", "the last rung", ("End",)),
     Key("run", ("r",), "R", "run it"),

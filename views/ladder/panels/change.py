@@ -21,6 +21,7 @@ from views.shared import work
 
 Counts = Mapping[str, float | None]
 NOT_COUNTED = "Not counted yet: R counts."
+LONGEST = 9  # letters of a rung's label; longer ones would take the bars' room
 
 
 def shown(page: Page) -> str:
@@ -56,6 +57,8 @@ def figure(page: Page, facts: Facts, look: Look) -> Figure:
         recorded = all(one is None or one.origin == "recorded" for one in timed)
         pairs.append(Pair(f"Time, N = {size_text(page.choice.n)}", "time_us", *times, recorded=recorded))
     labels = (page.ladder.rungs[before].label if page.position else "", page.rung.label)
+    if max(map(len, labels)) > LONGEST:
+        labels = ("before" if page.position else "", "now")
     headline = changes.headline(counter, old, new, facts.rows[page.position]["step"], page.covered)
     return change_figure(labels, pairs, headline, page.covered, look)
 
