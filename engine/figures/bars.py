@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import log10
+from math import ceil, floor, log10
 from typing import Any
 
 from engine.figures.look import (
@@ -26,6 +26,7 @@ from engine.records.words import text_of
 LOG_FROM = 30  # longest over shortest bar; above this ratio a linear axis hides the short bars
 FAR = 2.5  # a mark beyond FAR times the longest bar has no line
 Row = Mapping[str, Any]
+HELD = "held back"  # in a row of names only: the whole row
 ROWS = "rungs"  # views/html/browser.js marks the row of the rung on the page
 BAR = 0.35  # half a bar's height, in rows
 NUMBER, STATUS = 0.27, 0.48  # parts of the axis: for the number behind the longest bar; for a number with a status
@@ -48,7 +49,7 @@ def bars(
     """Return bars of column `key` of a ladder's rows, the first rung on top.
 
     The figure is the same on every rung: its `meta` says that its rows are rungs, and the browser marks the row of the
-    rung on the page.
+    rung on the page. A row that is held back has "?" in place of its bar, for which the axis has room.
 
     `nothing`: the text of an empty plot. The axis is logarithmic, and says so, if the longest bar is more than LOG_FROM
     times the shortest. `marks`: (name, value), vertical lines with names above the plot. `published`: the lecture's
@@ -60,27 +61,29 @@ def bars(
         recorded = ["recorded" in str(row["origin"]) for row in rows]
     own = _trace(values, texts, look.font) | {
         # Recorded bars are hatched, so nobody takes them for measurements of this machine.
-        "marker": {"color": colours, "line": {"width": 0}, "pattern": _hatched(recorded or ())},
+        "marker": {"color": colours, "line": {"width": 0}, "pattern": hatched(recorded or ())},
         "hovertext": [f"{row['rung']} {row['title']}" for row in rows],
         "hovertemplate": "%{hovertext}: %{text}<extra></extra>",
         "showlegend": False,
     }
     data = [own]
-    if any(value is not None for value in published):
-        theirs = [text_of(f"lecture_{key}", value) for value in published]
+    whole = [row.get(HELD, row) for row in rows]
+    ours, theirs = values_of(whole, key), values_of(whole, f"lecture_{key}") if published else []
+    if any(value is not None for value in theirs):
+        words = [text_of(f"lecture_{key}", value) for value in published]
         data.append(
-            _trace(published, theirs, look.font - 1)
+            _trace(published, words, look.font - 1)
             | {"marker": {"color": ORANGE, "opacity": 0.85}, "name": "published by the lecture",
                "hovertemplate": "%{text} in the lecture<extra></extra>"}
         )  # fmt: skip
-    known = [value for value in (*values, *published) if value is not None]
+    known = [value for value in (*ours, *theirs) if value is not None]
     log = may_be_log and bool(known) and 0 < min(known) * LOG_FROM < max(known)
     near = [mark for mark in marks if known and (log or mark[1] < FAR * max(known))]
     lines = [
         (name, text_of(key, value), (name, value) in near, COLOURS[i % len(COLOURS)])
         for i, (name, value) in enumerate(marks if known else ())
     ]
-    notes = _failures(rows, values, look.font)
+    notes = _notes(rows, values, look.font)
     if not known:
         notes.append(centred(nothing, look.font + 1) | ({"x": 1, "xanchor": "right"} if notes else {}))
     layout = base_layout(look) | {
@@ -96,7 +99,11 @@ def bars(
         ],
         **legend(look),
     }  # fmt: skip
-    layout["xaxis"] |= _axis(known, near, any(RED in text for text in texts), log) | {
+    statuses = any(_failure(row) and value is not None for row, value in zip(whole, ours, strict=True))
+    axis = _axis(known, near, statuses, log)
+    if any(HELD in row for row in rows) and known:
+        axis["range"] = rounded(axis["range"], log)
+    layout["xaxis"] |= axis | {
         "title": {"text": scaled(title or COLUMNS[key].heading, log), "font": {"size": look.font}}
     }
     layout["yaxis"] |= {
@@ -162,17 +169,40 @@ def _failure(row: Row) -> str:
     )
 
 
-def _failures(rows: Sequence[Row], values: Sequence[float | None], size: int) -> list[dict[str, Any]]:
-    """Return the failure of each failed rung, in place of its bar."""
+def _notes(rows: Sequence[Row], values: Sequence[float | None], size: int) -> list[dict[str, Any]]:
+    """Return the words in place of bars: how a rung failed, or "?" if its numbers are held back."""
+    words = ["<b>?</b>" if HELD in row else _failure(row) for row in rows]
     return [
-        {"text": _failure(row), "x": 0, "xref": "paper", "xanchor": "left", "y": i,
-         "showarrow": False, "font": {"size": size, "color": RED}}
+        {"text": words[i], "x": 0, "xref": "paper", "xanchor": "left", "xshift": 4 * (HELD in row), "y": i,
+         "showarrow": False, "font": {"size": size, "color": GREY if HELD in row else RED}}
         for i, row in enumerate(rows)
-        if values[i] is None and _failure(row)
+        if values[i] is None and words[i]
     ]  # fmt: skip
 
 
-def _hatched(recorded: Sequence[bool]) -> dict[str, Any]:
+def with_column(rows: Sequence[Row], key: str, values: Sequence[float | None], **more: object) -> list[Row]:
+    """Return the rows with other values of a column, and with `more` columns."""
+    return [
+        {**row, key: None, HELD: {**row[HELD], key: value, **more}} if HELD in row else {**row, key: value, **more}
+        for row, value in zip(rows, values, strict=True)
+    ]
+
+
+def held_back(row: Row) -> Row:
+    """Return a ladder's row without its numbers."""
+    return {**dict.fromkeys(row), **{name: row[name] for name in ("rung", "title", "kernel")}, HELD: row}
+
+
+def rounded(ends: Sequence[float], log: bool) -> list[float]:
+    """Return the range of an axis, a little wider: its ends tell no number that is held back."""
+    if log:
+        return [floor(ends[0] * 10) / 10, ceil(ends[1] * 10) / 10]
+    step = 10 ** (floor(log10(ends[1])) - 1)
+    return [ends[0], ceil(ends[1] / step) * step]
+
+
+def hatched(recorded: Sequence[bool]) -> dict[str, Any]:
+    """Return the pattern of bars, hatched where they are recorded."""
     return {
         "shape": ["/" if each else "" for each in recorded],
         "fillmode": "overlay",

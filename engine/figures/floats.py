@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.figures.bars import Row, bars
+from engine.figures.bars import Row, bars, with_column
 from engine.figures.look import BLUE, GREEN, GREY, ON_PAGE, RED, Figure, Look, base_layout
 from engine.history.history import device_line
 from engine.lectures.arithmetic.float_sums import Repeats
@@ -54,8 +54,8 @@ def answers_bars(
 
     `rows`: of the ladder's table. None: not run.
     """
-    own = [{**row, "answer": value, "status": None, "origin": None} for row, value in zip(rows, answers, strict=True)]
-    colours = [RED if value is not None and value != exact else BLUE for value in answers]
+    own = with_column(rows, "answer", answers, status=None, origin=None)
+    colours = [RED if row["answer"] not in (None, exact) else BLUE for row in own]
     return bars(own, "answer", look, NO_ANSWERS, may_be_log=False, colours=colours,
                 recorded=recorded, marks=[] if exact is None else [("exact", exact)])  # fmt: skip
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from engine.figures.bars import Row, bars, values_of
+from engine.figures.bars import Row, bars, values_of, with_column
 from engine.figures.look import ON_PAGE, Figure, Look
 from engine.history.profiles import Hardware
 from engine.history.tables import COLUMNS
@@ -51,7 +51,7 @@ def counter_bars(rows: Sequence[Row], counter: str, n: int, look: Look = ON_PAGE
 def hardware_bars(rows: Sequence[Row], counter: str, found: Sequence[Hardware | None], look: Look = ON_PAGE) -> Figure:
     """Return bars of the same counter as recorded by a GPU's profiler at one size; hatched, because it is recorded."""
     values = [None if entry is None else entry.counters.get(counter) for entry in found]
-    own = [{**row, counter: value, "status": None, "caveats": None} for row, value in zip(rows, values, strict=True)]
+    own = with_column(rows, counter, values, status=None, caveats=None)
     first = next(entry for entry in found if entry is not None)
     title = f"{COLUMNS[counter].title}, by the {first.device} itself"
     return bars(own, counter, look, NO_COUNTS, title=title, may_be_log=False,

@@ -98,6 +98,14 @@ def legend(look: Look) -> dict[str, Any]:
     return {"showlegend": True, "legend": place | {"itemclick": False, "itemdoubleclick": False}}
 
 
+def covered(look: Look) -> Figure:
+    """Return a figure with "?" in place of a plot that is held back."""
+    layout = base_layout(look) | {"annotations": [centred("<b>?</b>", 4 * look.font)], "height": look.height or 300}
+    for axis in ("xaxis", "yaxis"):
+        layout[axis] |= {"visible": False}
+    return {"data": [{"type": "bar", "x": [], "y": []}], "layout": layout}
+
+
 def centred(text: str, size: int) -> dict[str, Any]:
     """Return an annotation in the middle of a plot that has nothing to draw, in type of `size` pixels."""
     return {"text": text, "x": 0.5, "y": 0.5, "xref": "paper", "yref": "paper", "showarrow": False,

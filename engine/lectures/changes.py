@@ -1,7 +1,7 @@
 """What a rung changed: a counter by source line, and its values before and after.
 
 line_values(measurement, counter) -> {line: value}    change(before, after, counter) -> Change
-meant(ladder, position) -> (counter, direction)
+headline(counter, before, after, step, held) -> str    meant(ladder, position) -> (counter, direction)
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from engine.records import Launch, Measurement, NotRunnable, Settled
 from engine.records.counters import COUNTERS, FINDINGS, LAUNCHES, ON_LINES, with_derived
 from engine.records.words import text_of
 
+QUICKER = 1.2  # a smaller speedup is not what a better counter promises
 _LITTLE = 1.05  # below this factor the difference says more
 
 
@@ -89,6 +90,23 @@ def change(before: Measurement | None, after: Measurement | None, counter: str) 
         factor = f", a factor of {_factor(ratio)}" if ratio >= _LITTLE else f", by {by}"
     sentence = f"{words} {verb} from {_or_none(counter, old)} to {_or_none(counter, new)}{factor}."
     return Change(counter, title, old, new, sentence, verb)
+
+
+def headline(counter: str, before: float | None, after: float | None, step: float | None, held: bool) -> str:
+    """Return a change and the speedup that came with it, in one line: "1.49 M → 0, and yet 1.09×".
+
+    `held`: the new numbers are held back. The line says "and yet" if the time does not follow the counter.
+    """
+    old, new = text_of(counter, before), "?" if held else text_of(counter, after)
+    counted = " → ".join(filter(None, (old, new))) if old or (new and not held) else ""
+    if held or step is None:
+        return counted
+    faster = text_of("step", step)
+    if before is None or after is None:
+        return f"{counted}: {faster}" if counted else f"{faster} as fast"
+    better = after > before if COUNTERS[counter].full is not None else after < before
+    surprising = before != after and better != (step > QUICKER)
+    return f"{counted}, {'and yet' if surprising else 'and'} {faster}"
 
 
 def _or_none(counter: str, value: float) -> str:

@@ -84,6 +84,20 @@ def test_a_change_is_a_sentence(strided, sequential):
     assert "stay at" in changes.change(sequential, sequential, "barriers").sentence
 
 
+@pytest.mark.parametrize(("before", "after", "step", "words"), [
+    (1_490_000, 0, 1.09, "1.49 M → 0, and yet 1.09×"), (792_649, 31_000, 1.45, "792,649 → 31,000, and 1.45×"),
+    (4, 32, 0.5, "4 → 32, and 0.50×"), (4, 32, 1.5, "4 → 32, and yet 1.50×"), (7, 7, 1.0, "7 → 7, and 1.00×"),
+    (None, 5, 1.3, "5: 1.30×"), (None, None, 1.3, "1.30× as fast"), (4, 3, None, "4 → 3"), (None, None, None, ""),
+])  # fmt: skip
+def test_a_change_and_its_speedup_in_one_line(before, after, step, words):
+    assert changes.headline("bank_conflicts", before, after, step, held=False) == words
+
+
+def test_a_held_back_number_is_a_question():
+    assert changes.headline("bank_conflicts", 1_490_000, 0, 1.09, held=True) == "1.49 M → ?"
+    assert changes.headline("bank_conflicts", None, 0, 1.09, held=True) == ""
+
+
 def test_what_was_not_counted_is_none_and_is_not_compared(sequential):
     refused = failed(Choice("reduce_sequential", 4096, 33), NotRunnable("no"))
     change = changes.change(refused, sequential, "barriers")

@@ -236,7 +236,7 @@ def test_an_answer_that_is_an_array_is_shown_as_one(rung: str, dtype: str, key: 
 def test_the_hall_sees_the_first_elements_too() -> None:
     address = {"ladder": "crovella-order", "rung": "filter_atomic", "n": "1024"}
     opened(**address).button(key="run").click().run()
-    html = html_of(opened(**address, present="1"))
+    html = html_of(opened(**address, present="1", reveal="all"))
     assert html.count("<u>") == 8 and "packed by 1,024 threads, the first 8" in html
     assert "<u>" not in html_of(opened(**{**address, "ladder": "all-atomics"}, present="1"))  # many bars have its place
     assert 1 < answer_count(settle(Choice("filter_atomic", 1024, 128))) <= 1024

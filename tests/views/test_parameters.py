@@ -38,7 +38,7 @@ def test_a_parameter_is_chosen_kept_in_the_address_and_holds_for_every_rung_that
 def test_the_parameter_of_an_address_comes_back_also_while_presenting() -> None:
     address = {"ladder": "cs121-banks", "rung": "banks_strided", "parameter": "4", "n": "1024"}
     opened(**address).button(key="run").click().run()
-    app = opened(**address, present="1")
+    app = opened(**address, present="1", reveal="all")
     assert asked(app)["parameter"] == "4" and "✓ Correct" in html_of(app)
     assert "✓ Correct" not in html_of(opened(**{**address, "parameter": "5"}))
 

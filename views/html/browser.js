@@ -3,7 +3,7 @@
    Streamlit's own scripts, and lives as long as the window; keyboard.py connects it with the server. */
 window.kernelLadder = (() => {
   const own = { tell: null, window: [0, 0], count: 0, pressed: [], popped: 0, path: location.pathname };
-  let given = {}; // the keys, the help, and the names that a plain address leaves out
+  let given = {}; // the keys, the help, and names of the address: those of defaults, and those that Back ignores
   own.begin = (all) => { given = all; };
   const presenting = () => document.querySelector('.presenting') !== null;
   const app = () => document.querySelector('.stApp') ?? document.body;
@@ -37,6 +37,8 @@ window.kernelLadder = (() => {
   function perform(action) {
     if (action === 'help') return help();
     if (action === 'black') return black();
+    if (action.startsWith('code ')) return scroll(action === 'code down' ? 0.6 : -0.6);
+    if (action === 'theme') action = `theme ${theme.next()}`;
     if (action.startsWith('picture ')) return window.dispatchEvent(new CustomEvent('kernelladder-picture', { detail: action.slice(8) }));
     if (action === 'fill') {
       if (document.fullscreenElement) document.exitFullscreen(); else document.documentElement.requestFullscreen();
@@ -45,6 +47,11 @@ window.kernelLadder = (() => {
     // Two keys may be pressed before the server answers the first: so all recent ones are sent, with their numbers.
     own.pressed = [...own.pressed, { name: action, number: ++own.count }].slice(-20);
     own.tell?.('pressed', own.pressed);
+  }
+
+  function scroll(part) {
+    const lines = document.querySelector('.slide .lines');
+    lines?.scrollBy({ top: part * lines.clientHeight, behavior: 'smooth' });
   }
 
   function help() {
@@ -76,6 +83,28 @@ window.kernelLadder = (() => {
     if (pressed) perform(pressed.dataset.press);
   });
 
+  // The theme. Streamlit's own follows the system's scheme, for which it asks this media query: so the query answers
+  // with the theme of the address or of the key, if there is one.
+  const theme = (() => {
+    const every = ['system', 'light', 'dark'], asks = window.matchMedia.bind(window), own = new EventTarget();
+    const system = asks('(prefers-color-scheme: dark)');
+    const asked = new URLSearchParams(location.search).get('theme');
+    let now = every.includes(asked) ? asked : 'system';
+    const matches = () => (now === 'system' ? system.matches : now === 'dark');
+    Object.defineProperties(own, { matches: { get: matches }, media: { value: system.media } });
+    own.addListener = (heard) => own.addEventListener('change', heard);
+    own.removeListener = (heard) => own.removeEventListener('change', heard);
+    const tell = () => own.dispatchEvent(Object.assign(new Event('change'), { matches: matches(), media: system.media }));
+    system.addEventListener('change', tell);
+    window.matchMedia = (query) => (/^\(prefers-color-scheme:\s*dark\)$/.test(query) ? own : asks(query));
+    const next = () => {
+      now = every[(every.indexOf(now) + 1) % every.length];
+      tell();
+      return now;
+    };
+    return { next };
+  })();
+
   // Back. Streamlit would send the server the address that the browser went back to, but so does every click that
   // crosses the page's own change of address: so this message says that Back was pressed. Streamlit opens other pages.
   window.addEventListener('popstate', (event) => {
@@ -86,14 +115,16 @@ window.kernelLadder = (() => {
     own.tell('popped', { number: ++own.popped, search: location.search });
   }, true);
   // A page enters the history twice: without its choices and with them, or with its choices at the old page's path
-  // and then at its own path, one for each of the server's two messages. The second entry replaces the first.
+  // and then at its own path, one for each of the server's two messages. The second entry replaces the first. So does
+  // one that differs only in names that Back ignores.
   const push = history.pushState.bind(history);
   const completes = (next) => {
     if (next.pathname !== location.pathname) return location.search !== '' && next.search === location.search;
     if (document.querySelector('.opening')) return false; // a page of its own, without choices
-    const now = new URLSearchParams(location.search);
-    const added = [...next.searchParams.keys()].filter((name) => !now.has(name));
-    return [...now].every(([name, value]) => next.searchParams.get(name) === value)
+    const [now, then] = [location.search, next.search].map((search) => new URLSearchParams(search));
+    for (const name of given.quiet) [now, then].forEach((names) => names.delete(name));
+    const added = [...then.keys()].filter((name) => !now.has(name));
+    return [...now].every(([name, value]) => then.get(name) === value)
       && !added.some((name) => given.optional.includes(name));
   };
   history.pushState = (state, title, url) => {
@@ -169,12 +200,17 @@ window.kernelLadder = (() => {
       const chosen = String(rung.dataset.press === `rung ${at}`);
       if (rung.getAttribute('aria-pressed') !== chosen) rung.setAttribute('aria-pressed', chosen);
     }
-    // A plot of all rungs is the same on each of them: it is not drawn again, only its mark moves.
+    uncover(at);
+    // A plot of all rungs is the same on each of them: it is not drawn again, only its mark moves. In a pair of bars the
+    // second is that of the rung on the page.
     for (const plot of document.querySelectorAll('.js-plotly-plot')) {
-      if (plot.layout?.meta !== 'rungs') continue;
-      plot.classList.add('ofrungs');
-      const bars = plot.querySelector('.barlayer .trace');
-      for (const bar of bars?.querySelectorAll('.point') ?? []) bar.classList.toggle('current', String(bar.__data__?.i) === at);
+      const kind = plot.layout?.meta, marked = kind === 'pair' ? '1' : at;
+      if (kind !== 'rungs' && kind !== 'pair') continue;
+      for (const trace of plot.querySelectorAll('.barlayer .trace:first-child')) {
+        for (const bar of trace.querySelectorAll('.point')) bar.classList.toggle('current', String(bar.__data__?.i) === marked);
+      }
+      plot.classList.toggle('ofrungs', kind === 'rungs');
+      if (kind !== 'rungs') continue;
       for (const tick of plot.querySelectorAll('.ytick')) tick.classList.toggle('current', String(tick.__data__?.x) === at);
       bring(plot, at);
     }
@@ -183,24 +219,70 @@ window.kernelLadder = (() => {
     const said = document.querySelector('.outcome .said, .insideanswer')?.textContent ?? '';
     if (region.textContent !== said) region.textContent = said;
   };
-  // A slide's source has the largest type in which all of it fits, but never one too small for the back row.
+  // The bar of a rung grows as its numbers are uncovered.
+  let slide = { rung: null, covered: null };
+  function uncover(rung) {
+    const covered = document.querySelector('.presenting')?.dataset.covered ?? null;
+    if (covered === slide.covered && rung === slide.rung) return;
+    const grows = rung === slide.rung && slide.covered === 'True' && covered === 'False';
+    document.body.toggleAttribute('data-uncovered', grows);
+    if (grows) setTimeout(() => document.body.removeAttribute('data-uncovered'), 1500);
+    slide = { rung, covered };
+  }
+  // A slide's source has the largest type in which all of it fits, but never one too small for the back row. If it
+  // does not fit even so, there are fewer lines around each change, then less text below, then no old lines; a new line
+  // is never folded.
   const sized = new ResizeObserver((slides) => {
     for (const slide of slides) fit(slide.target.querySelector('.lines'));
   });
+  const whole = new WeakMap(); // the lines -> their HTML
+  const ROOMS = [[4, true, true], [2, true, true], [1, true, true], [1, true, false], [1, false, false], [0, false, false]];
   function fit(lines) {
+    if (!whole.has(lines)) whole.set(lines, lines.innerHTML);
     lines.style.fontSize = '';
-    let size = parseFloat(getComputedStyle(lines).fontSize);
-    const least = Math.max(15, 0.021 * innerHeight);
-    const broken = () => [...lines.querySelectorAll('.line')].some((line) => line.offsetHeight > 2 * size);
-    const whole = lines.closest('.short') ? Infinity : 0.023 * innerHeight; // above it no line need be broken
-    while (size > least && (lines.scrollHeight > lines.clientHeight + 1 || (size > whole && broken()))) {
+    const largest = parseFloat(getComputedStyle(lines).fontSize), least = Math.max(15, 0.021 * innerHeight);
+    const fits = () => lines.scrollHeight <= lines.clientHeight + 1;
+    const broken = (size) => [...lines.querySelectorAll('.line')].some((line) => line.offsetHeight > 2 * size);
+    const breaks = lines.closest('.short') ? Infinity : 0.023 * innerHeight; // above it no line need be broken
+    lines.style.fontSize = `${least}px`;
+    for (const [context, old, text] of ROOMS) { // lines around a change; with the old lines; with all text below
+      lines.innerHTML = whole.get(lines);
+      if (context < 4) fold(lines, context, old);
+      lines.closest('.slide').classList.toggle('tight', !text);
+      if (fits()) break;
+    }
+    let size = fits() ? largest : least;
+    lines.style.fontSize = `${size}px`;
+    while (size > least && (!fits() || (size > breaks && broken(size)))) {
       size = Math.max(least, size - 0.5);
       lines.style.fontSize = `${size}px`;
     }
     toChange(lines);
   }
+  // Fold the lines further than `context` lines from a change and, without `old`, those of the rung before.
+  function fold(lines, context, old) {
+    let place = null;
+    for (const row of [...lines.children]) {
+      const kind = row.matches('.line.gone') ? !old && 'gone' : (row.matches('.fold:not(.gone)') || row.dataset.far > context) && 'far';
+      if (!kind) { place = null; continue; }
+      if (place?.dataset.kind !== kind) {
+        place = document.createElement('details');
+        place.className = kind === 'gone' ? 'gone fold' : 'fold';
+        place.dataset.kind = kind;
+        place.append(document.createElement('summary'));
+        row.before(place);
+      }
+      place.append(...(row.matches('.line') ? [row] : row.querySelectorAll('.line')));
+      if (!row.matches('.line')) row.remove();
+      const count = place.querySelectorAll('.line').length, words = `${count} line${count > 1 ? 's' : ''}`;
+      place.firstChild.innerHTML = kind === 'gone' ? `−<span> ${words} of the rung before</span>` : `⋯<span> ${words} as before</span>`;
+    }
+    for (const alone of lines.querySelectorAll('details.fold:not(.gone)')) { // a line takes no more room than its fold
+      if (alone.querySelectorAll('.line').length === 1) alone.replaceWith(alone.lastChild);
+    }
+  }
   function toChange(lines) {
-    const first = lines.querySelector('.changed, .gone');
+    const first = lines.querySelector('.found') ?? lines.querySelector('.changed, .gone');
     if (first && lines.scrollHeight > lines.clientHeight + 4) lines.scrollTop = first.offsetTop - lines.offsetTop - lines.clientHeight / 5;
   }
 

@@ -128,20 +128,23 @@ MOST_OLD = 8  # old lines shown at once; a click shows more
 
 @lru_cache(maxsize=256)
 def source_html(text: str, name: str, before: str | None = None, before_name: str | None = None,
-                slide: bool = False, what_before: str = "the rung before") -> str:  # fmt: skip
+                slide: bool = False, what_before: str = "the rung before",
+                named: frozenset[int] = frozenset()) -> str:  # fmt: skip
     """Return the kernel's lines below its header comment as one HTML block.
 
     `before`, `before_name`: the source and kernel of the previous rung; new and changed lines are marked, and the old
-    lines are shown. `slide`: in a long source, lines far from every change are folded. `what_before`: the name of
-    `before` for a reader.
+    lines are shown. `slide`: in a long source, lines far from every change are folded, and each line has its distance
+    from a change, by which views/html/browser.js folds more until the source fits. `what_before`: the name of `before`
+    for a reader. `named`: lines that an outcome names; they are marked, and never folded.
     """
     lines = text.splitlines()
     start = header_length(lines)
     since = Difference() if before is None else difference(text, name, before, before_name or "")
     old_folded = since.removed > MOST_OLD
     shown = set(range(start + 1, len(lines) + 1))
-    if slide and before is not None and source_rows(text, since) > SLIDE_ROWS:
-        shown = _near_changes(lines, start, since)
+    near = _distances(lines, start, since, named) if slide and before is not None else {}
+    if near and source_rows(text, since) > SLIDE_ROWS:
+        shown = _without_small_gaps({n for n, far in near.items() if far <= CONTEXT}, start, len(lines))
     rows: list[str] = []
     folded: list[str] = []
     hidden: list[int] = []
@@ -157,10 +160,11 @@ def source_html(text: str, name: str, before: str | None = None, before_name: st
             there.append(_gone(since.gone[number], old_folded, what_before))
         if end:
             break
-        marks = {"changed": number in since.changed, "blank": not lines[number - 1].strip()}
+        marks = {"changed": number in since.changed, "found": number in named, "blank": not lines[number - 1].strip()}
         kind = " ".join(["line", *(mark for mark, so in marks.items() if so)])
+        far = f' data-far="{near[number]}"' if near.get(number) else ""
         there.append(
-            f'<div class="{kind}"><span class="number">{number}</span>'
+            f'<div class="{kind}"{far}><span class="number">{number}</span>'
             f'<span class="code">{coloured[number - 1] or " "}</span></div>'
         )
         if not seen:
@@ -176,14 +180,19 @@ def source_rows(text: str, since: Difference) -> int:
     return sum(map(bool, map(str.strip, lines[header_length(lines) :]))) + min(since.removed, MOST_OLD)
 
 
-def _near_changes(lines: Sequence[str], start: int, since: Difference) -> set[int]:
-    """Return the lines to show: those within CONTEXT of a change, the head of the kernel, and gaps too small for a
-    fold."""
-    heads = {n + i for n, line in enumerate(lines[start:], start + 1) if "__global__" in line for i in (0, 1)}
-    near = {n + i for n in since.changed for i in range(-CONTEXT, CONTEXT + 1)}
-    near |= {n + i for n in since.gone for i in range(-CONTEXT, CONTEXT)}
-    shown = {n for n in near | heads if start < n <= len(lines)}
-    edges = [start, *sorted(shown), len(lines) + 1]
+def _distances(lines: Sequence[str], start: int, since: Difference, named: Collection[int]) -> dict[int, int]:
+    """Return line -> its distance from the nearest change, at most CONTEXT + 1; 0 also for the head of the kernel and
+    for lines that an outcome names."""
+    heads = [n + i for n, line in enumerate(lines[start:], start + 1) if "__global__" in line for i in (0, 1)]
+    edges = {*since.changed, *since.gone, *(n - 1 for n in since.gone)}
+    far = {n: min((abs(n - edge) + (edge not in since.changed) for edge in edges), default=CONTEXT + 1)
+           for n in range(start + 1, len(lines) + 1)}  # fmt: skip
+    return {n: 0 if n in heads or n in named else min(away, CONTEXT + 1) for n, away in far.items()}
+
+
+def _without_small_gaps(shown: set[int], start: int, last: int) -> set[int]:
+    """Return the lines to show, with those of gaps too small for a fold."""
+    edges = [start, *sorted(shown), last + 1]
     gaps = (range(low + 1, high) for low, high in pairwise(edges) if high - low - 1 < SMALLEST_FOLD)
     return shown.union(*gaps)
 
@@ -200,12 +209,16 @@ def _gone(lines: Sequence[str], folded: bool, what_before: str) -> str:
         f'<div class="line gone"><span class="number">−</span><span class="code">{escape(line)}</span></div>'
         for line in lines
     ]
-    return _fold("gone fold", f"− {many(len(lines), 'line')} of {what_before}", rows) if folded else "".join(rows)
+    return (
+        _fold("gone fold", f"−<span> {many(len(lines), 'line')} of {what_before}</span>", rows)
+        if folded
+        else "".join(rows)
+    )
 
 
 def _hidden(numbers: Sequence[int], rows: Sequence[str]) -> str:
-    return _fold("fold", f"⋯ {many(len(numbers), 'line')} as before", rows)
+    return _fold("fold", f"⋯<span> {many(len(numbers), 'line')} as before</span>", rows)
 
 
 def _fold(kind: str, words: str, rows: Sequence[str]) -> str:
-    return f'<details class="{kind}"><summary title="{words}">{words}</summary>{"".join(rows)}</details>'
+    return f'<details class="{kind}"><summary>{words}</summary>{"".join(rows)}</details>'

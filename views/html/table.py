@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
+from engine.figures.bars import HELD
 from engine.history.tables import COLUMNS, counted_text
 from engine.records.counters import IN_TABLE
 from engine.records.words import STATUS_WORDS, text_of
@@ -108,6 +109,8 @@ def _ladder_row(row: Mapping[str, Any], numbers: Sequence[str], beside: Sequence
         cell(f"<b>{escape(row['title'])}</b><code>{escape(row['kernel'])}</code>{failure}", "text"),
         cell(_status(row), f"text status {status or ''}"),
     ]
+    if HELD in row:
+        return [*cells[:2], cell("?", "text status"), *(cell("?") for _ in (*numbers, *beside))]
     if failed and not timed:
         said = f'<div class="two" title="{whole}">{why}{_paper_line(row)}</div>'
         cells.append(cell(said, "why", span=len(numbers)))

@@ -38,7 +38,7 @@ def show(draft: Draft) -> None:
     st.html(STYLE)
     last = len(draft.attempts) - 1
     at = min(st.session_state.get(_SHOWN, last), last)
-    by = {"next": 1, "previous": -1, "first": -last, "last": last}
+    by = {"next": 1, "walk on": 1, "previous": -1, "walk back": -1, "first": -last, "last": last}
     steps = {name: partial(step, places, last) for name, places in by.items()}
     keyboard.on_key({**steps, "leave": end, "present": end})
     with st.container(key="hall"):

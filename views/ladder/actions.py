@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import streamlit as st
 
 from engine.catalogue import KERNELS
+from engine.records.counters import IN_PLOTS
 from views.access import visitor
-from views.ladder.view import WORK, Page
-from views.shared import address, presentation, work
+from views.ladder import reveal
+from views.ladder.panels import change, counters, motion
+from views.ladder.view import WORK, Page, Scene
+from views.picture import component
+from views.shared import address, menus, presentation, work
+
+ORDERS = menus.SCHEDULES[:4]  # the lockstep of a warp, and three independent orders
 
 
 def toggle_presenting(on: bool) -> None:
     """Start or stop presenting. For callbacks."""
     if not on and work.is_presenting():
         presentation.end()
+    reveal.forget()
     st.session_state["present"] = "1" if on else ""
 
 
@@ -40,13 +50,65 @@ def follow_button() -> None:
 
 
 def run_rung(page: Page) -> None:
-    """Run the rung on the page, and measure it anew."""
-    work.start(WORK, [page.run], [page.kernel.title], fresh=True)
+    """Run the rung on the page, and measure it anew. On a slide, show its numbers; the comparison with the rung before
+    also needs the counts of that rung."""
+    asked = [page.position]
+    if page.presenting:
+        reveal.uncover(page.ladder)
+        if page.counting and page.plot is change.PICTURE and page.position and not change.counted_before(page):
+            asked.insert(0, page.position - 1)
+    names = [KERNELS[page.ladder.rungs[at].kernel].title for at in asked]
+    work.start(WORK, [page.runs[at] for at in asked], names, fresh=True)
 
 
 def run_ladder(page: Page) -> None:
     """Run every rung with these choices, from the first to the last."""
     work.start(WORK, page.runs, [f"{rung.label} {KERNELS[rung.kernel].title}" for rung in page.ladder.rungs])
+
+
+def choosing(page: Page) -> dict[str, Callable[[], None]]:
+    """Return the callbacks of the keys that choose a plot, a counter, the order of execution, or two rungs."""
+    names = list(page.plots)
+    after = names[(names.index(page.plot.name) + 1) % len(names)]
+    return {
+        **{f"plot {i}": partial(show_plot, name) for i, name in enumerate(names, 1)},
+        "next plot": partial(show_plot, after),
+        "counter": partial(next_counter, page),
+        "order": next_order,
+        "beside": partial(turn_beside, page),
+    }
+
+
+def show_plot(name: str) -> None:
+    """Show a plot. For callbacks."""
+    address.forget(reveal.STAGE)
+    st.session_state["show"] = name
+
+
+def next_counter(page: Page) -> None:
+    """Show the next counter in the plot; if the plot is of no counter, the rung's own. For callbacks."""
+    if page.plot.name not in (counters.NAME, change.PICTURE.name):
+        show_plot(change.PICTURE.name if change.PICTURE.name in page.plots else counters.NAME)
+        return
+    every = list(IN_PLOTS)
+    now = counters.shown(page) if page.plot.name == counters.NAME else change.shown(page)
+    st.session_state["counter"] = every[(every.index(now) + 1) % len(every)] if now in every else every[0]
+
+
+def next_order() -> None:
+    """Choose the next order of execution. For callbacks."""
+    now = str(st.session_state.get("schedule") or menus.LOCKSTEP)
+    st.session_state["schedule"] = ORDERS[(ORDERS.index(now) + 1) % len(ORDERS)] if now in ORDERS else ORDERS[0]
+
+
+def turn_beside(page: Page) -> None:
+    """Show the block in motion beside that of the rung before, or alone again. For callbacks."""
+    moving, beside = isinstance(page.plot, Scene), component.beside()
+    address.forget(component.BESIDE)
+    if not moving and motion.is_drawn(page.kernel):
+        reveal.show_picture() if page.presenting else show_plot(motion.SCENE.name)
+    if page.position and not (moving and beside):
+        address.keep("", {component.BESIDE: "1"})
 
 
 def run_buttons(page: Page) -> None:

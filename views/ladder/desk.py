@@ -67,7 +67,7 @@ def prepare() -> None:
     """Read the recordings and colour the sources of the first ladder, so the first page need not wait for that."""
     ladder = next(iter(LADDERS.values()))
     times, runs = (tuple(of(ladder, rung) for rung in ladder.rungs) for of in (timed_of, run_of))
-    page = resolved(Page(ladder, 0, times, runs, False, TIMES), "")
+    page = resolved(Page(ladder, 0, times, runs, False, len(times), TIMES), "")
     TIMES.figure(page, facts_of(page), Look())
     for position in range(len(ladder.rungs)):
         source.about(ladder, position)
@@ -129,7 +129,7 @@ class Table:
         with st.container(horizontal=True, vertical_alignment="top"):
             self._print = Slot("undertable")
             st.download_button("CSV", self._file, f"{page.ladder.name}.csv", "text/csv", on_click="ignore",
-                               icon=":material/download:", key="csv")  # fmt: skip
+                               icon=":material/download:", key="csv", disabled=not page.tells_all)  # fmt: skip
 
     def _file(self) -> str:
         """Return the table's contents at the moment of a click."""

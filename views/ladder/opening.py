@@ -52,7 +52,8 @@ def page_with(**choices: str) -> Page:
     """Return the page of the compared rung with the lecture's own choices but for these."""
     chosen = {**rungs.own_choices(FIRST), "cache": "cold-clean", "combine": AUTO, "grid": AUTO, "device": AUTO,
               "parameter": "", **choices}  # fmt: skip
-    return page_of(FIRST.name, COMPARED, tuple(chosen.items()), LOCKSTEP, False, "motion", service.gpus())
+    return page_of(FIRST.name, COMPARED, tuple(chosen.items()), LOCKSTEP, False, len(FIRST.rungs), "motion",
+                   service.gpus())  # fmt: skip
 
 
 def _words() -> str:

@@ -12,7 +12,7 @@ from engine.history import history
 from engine.plan import strides
 from engine.records import CACHE_STATES, NotRunnable
 from engine.service import service
-from views.ladder import actions, desk, opening, slide
+from views.ladder import actions, desk, opening, reveal, slide
 from views.ladder.resolve import page_of
 from views.ladder.view import WORK, Page
 from views.shared import address, keyboard, menus, messages, presentation, rungs, work
@@ -104,6 +104,7 @@ def show() -> None:
         position = rungs.pickers(ladder)
         if not presentation.is_followed():
             settings(ladder, topic, ladder.rungs[position])
+    shown = reveal.shown(ladder, presenting)
     order = str(st.session_state.get("schedule") or LOCKSTEP)
     chosen = {**own, "cache": "cold-clean", "combine": AUTO, "grid": AUTO, "device": AUTO}
     chosen |= {name: str(st.session_state[name]) for name in chosen if st.session_state.get(name)}
@@ -117,11 +118,11 @@ def show() -> None:
          "counter": st.session_state.get("counter"), "partitions": st.session_state.get("partitions"),
          "gpu": st.session_state.get("gpu"), "schedule": order if order != LOCKSTEP else None,
          "beside": st.session_state.get("beside"), "present": st.session_state.get("present"),
-         "follow": st.session_state.get("follow")}
+         **reveal.in_address(presenting), "follow": st.session_state.get("follow")}
     )  # fmt: skip
     try:
-        plot = str(st.session_state.get("show") or "")
-        page = page_of(ladder.name, position, tuple(chosen.items()), order, presenting, plot, service.gpus())
+        page = page_of(ladder.name, position, tuple(chosen.items()), order, presenting, shown,
+                       reveal.asked_plot(presenting), service.gpus())  # fmt: skip
     except NotRunnable as refused:
         messages.error(str(refused))
         keyboard.on_key({})
@@ -146,7 +147,8 @@ def keys(page: Page) -> None:
     """Assign the page's keys."""
     keyboard.on_key(
         {
-            **rungs.stepping(page.ladder),
+            **(reveal.stepping(page.ladder) if page.presenting else rungs.stepping(page.ladder)),
+            **actions.choosing(page),
             "run": lambda: actions.run_rung(page),
             "ladder": lambda: actions.run_ladder(page),
             "present": lambda: actions.toggle_presenting(not page.presenting),

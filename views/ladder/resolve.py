@@ -13,6 +13,7 @@ from engine.records import Choice, HostSum, NotRunnable, Settled
 from engine.service import service
 from views.ladder.panels import (
     arithmetic,
+    change,
     claims,
     complexity,
     floats,
@@ -25,12 +26,13 @@ from views.ladder.panels import (
     trapezoids,
 )
 from views.ladder.panels.bars import BARS, TIMES
-from views.ladder.view import KEPT, Page, Plot, Section
+from views.ladder.view import KEPT, Bars, Page, Plot, Scene, Section
 from views.shared import menus
 from views.shared.menus import AUTO
 
 # In the order on the page.
 PLOTS: tuple[Plot, ...] = (
+    change.PICTURE,
     *BARS,
     law.PICTURE,
     roofline.PICTURE,
@@ -61,28 +63,36 @@ def page_of(
     chosen: tuple[tuple[str, str], ...],
     order: str,
     presenting: bool,
+    count: int,
     plot: str,
     found: tuple[service.HostGpu, ...],
 ) -> Page:
     """Return the page of this rung, shared by all browsers. NotRunnable.
 
-    `chosen`: the values of the menus; `order`: of execution; `plot`: the requested one, or ""; `found`: the GPUs of
-    this computer.
+    `chosen`: the values of the menus; `order`: of execution; `count`: rungs that show their numbers; `plot`: the
+    requested one, or ""; `found`: the GPUs of this computer.
     """
     shown, words = LADDERS[ladder], dict(chosen)
     times = tuple(choice_of(rung, words, shown.rungs[position]) for rung in shown.rungs)
     runs = tuple(run_of(choice, shown, words["device"], order) for choice in times)
-    return resolved(Page(shown, position, times, runs, presenting, TIMES), plot)
+    return resolved(Page(shown, position, times, runs, presenting, count, TIMES), plot)
 
 
 def resolved(page: Page, asked: str) -> Page:
     """Add the plots and sections of the rung, the shown plot, and the length of the answer.
 
-    The shown plot is the `asked` one, else the rung's, else the ladder's, else the times.
+    The shown plot is the `asked` one, else the rung's, else the ladder's, else the times. On a slide, what the rung
+    changes comes before the bars of all rungs, and takes the place of an animation once the numbers are shown. Sections
+    tell the numbers of all rungs, so none is shown while some are held back.
     """
     plots = {plot.name: plot for plot in PLOTS if plot.offered(page)}
-    name = next(name for name in (asked, page.rung.picture, page.ladder.picture, TIMES.name) if name in plots)
-    sections = {section.name: section for section in SECTIONS if section.offered(page)}
+    own = [name for name in (page.rung.picture, page.ladder.picture, TIMES.name) if name in plots]
+    if page.presenting and not page.covered:
+        own = [name for name in own if not isinstance(plots[name], Scene)]
+    if isinstance(plots[own[0]], Bars) and change.is_default(page):
+        own.insert(0, change.PICTURE.name)
+    name = next(name for name in (asked, *own) if name in plots)
+    sections = {section.name: section for section in SECTIONS if page.tells_all and section.offered(page)}
     return replace(page, plots=plots, plot=plots[name], sections=sections, answer_count=answer_count(page.run))
 
 

@@ -9,7 +9,8 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from engine.figures.look import Look
+from engine.figures.bars import HELD
+from engine.figures.look import Look, covered
 from engine.history.history import Known, device_line, not_recorded
 from engine.history.tables import COLUMNS, counted_text
 from engine.lectures.judge import unkept
@@ -19,7 +20,7 @@ from engine.records.words import STATUS_WORDS, number_text, size_text, text_of
 from views.chart.component import Chart
 from views.html import answer
 from views.html.parts import code_in, sentence_case, tile, tiles, whole_dates
-from views.ladder.view import WORK, Bars, Facts, Page, Scene
+from views.ladder.view import WORK, Bars, Facts, Page, Picture, Scene
 from views.shared import work
 from views.shared.slots import Slot
 
@@ -30,6 +31,7 @@ _ANSWERED: dict[work.Answer, str] = {
 
 
 MANY = 12  # bars
+COVERED = "The numbers of this rung are held back: the next step shows them."
 
 
 class Results:
@@ -47,7 +49,7 @@ class Results:
         """Draw each container whose contents have changed."""
         page, plot = self._page, self._page.plot
         numbers, strip = _numbers(page, facts), _strip(page, facts)
-        words = plot.words(page, facts) if plot.words is not None else ""
+        words = plot.words(page, facts) if plot.words is not None and not _is_held_back(page) else ""
         self._numbers.html(numbers)
         self._drawing.show(facts)
         self._words.html(words)
@@ -72,9 +74,13 @@ class Drawing:
         """Draw the plot instead of the one before."""
         page, plot = self._page, self._page.plot
         if not isinstance(plot, Scene):
-            figure = plot.figure(page, facts, self._look)
+            figure = covered(self._look) if _is_held_back(page) else plot.figure(page, facts, self._look)
             height: Literal["content", "stretch"] = "content" if self._look.pane else "stretch"
             self._chart.draw(figure, alt=f"{plot.title}: {page.ladder.title}", height=height)
+
+
+def _is_held_back(page: Page) -> bool:
+    return page.covered and isinstance(page.plot, Picture) and page.plot.covers
 
 
 def menu(page: Page, slide: bool = False) -> None:
@@ -109,6 +115,10 @@ def _numbers(page: Page, facts: Facts) -> str:
     """Return the big numbers of the rung with units, the lecture's below them, the outcome of the run, and the
     counters."""
     row, fact = facts.rows[page.position], facts.known[page.position]
+    if page.covered and isinstance(page.plot, Scene):
+        return ""
+    if page.covered:
+        return _tiles(page, row) + _outcome("", [COVERED], []) + (_counters(row) if shows_counters(page) else "")
     live, failed = fact.live, fact.failed
     ran = answer.when_ran(str(live.environment.get("utc") or ""), st.context.timezone) if live else ""
     if ran and (why := work.answer(WORK, page.run)):
@@ -186,13 +196,13 @@ def _tiles(page: Page, row: Mapping[str, Any]) -> str:
     for ours, paper in _TILES:
         key = page.topic.metric if ours == "rate" else ours
         column = COLUMNS[key]
-        value = text_of(key, row[key])
+        value = "?" if HELD in row else text_of(key, row[key])
         unit = f" <small>{column.unit}</small>" if value and ours == "rate" else ""
         theirs = text_of(paper, row[paper]) if paper and not (ours == "rate" and key != "bandwidth_gb_s") else ""
         theirs_unit = " GB/s" if ours == "rate" else ""
         below = f'<span class="paper" title="{escape(str(row["lecture_origin"]))}">{theirs}{theirs_unit}</span>'
         title = column.title.removesuffix(" speedup") if key == "cumulative" else column.title
-        made.append(tile(title, value, unit=unit, below=below if theirs else "", dim=not value))
+        made.append(tile(title, value, unit=unit, below=below if theirs else "", dim=value in ("", "?")))
     return tiles(made)
 
 
@@ -263,6 +273,11 @@ def _remark(page: Page, measurement: Measurement, end: str = "") -> str:
 def _counters(row: Mapping[str, Any]) -> str:
     """Return the tiles of the counters; their tooltips say why a GPU's counts differ."""
     made = (
-        tile(COLUMNS[key].title, counted_text(row, key), tip=row["caveats"] or COLUMNS[key].meaning) for key in IN_TABLE
+        tile(
+            COLUMNS[key].title,
+            "?" if HELD in row else counted_text(row, key),
+            tip=row["caveats"] or COLUMNS[key].meaning,
+        )
+        for key in IN_TABLE
     )
     return tiles(made, "counted")

@@ -7,16 +7,17 @@ from pathlib import Path
 
 import streamlit as st
 
-from engine.catalogue import KERNELS, Ladder
 from engine.figures.look import Look
+from engine.history.history import Known
 from engine.plan import describe_launches
 from views.html.parts import sentence_case
-from views.ladder import source
+from views.ladder import reveal, source
 from views.ladder.actions import run_buttons
 from views.ladder.results import Results, bars_of, has_strip, menu
 from views.ladder.view import WORK, Bars, Page, Scene, facts_of
 from views.picture import component
-from views.shared import keyboard, menus, rungs, work
+from views.shared import keyboard, menus, work
+from views.shared.slots import Slot
 
 LONG_TITLE, LONG_IDEA = 40, 270  # characters; a longer title or idea gets smaller type
 WHOLE = 110  # characters of a rung's title and its ladder's; beyond that only the lecture's name is shown
@@ -27,24 +28,32 @@ STYLE = Path(__file__).parents[1] / "html" / "present.css"
 def show(page: Page) -> None:
     """Draw the slide, wait for its runs, and draw their results."""
     st.html(STYLE)
-    launch = describe_launches(page.choice)
-    size = f"N = {page.choice.n:,}{': ' if launch else ''}{launch}"
+    launch, order = describe_launches(page.choice), page.run.schedule
+    size = f"N = {page.choice.n:,}{': ' if launch else ''}{launch}{f'; order {order}' if order else ''}"
     wide = [1.3, 1] if not isinstance(page.plot, Scene) else [1, 1.9] if component.beside() else [1, 1.35]
     with work.RENDER, st.container(key="hall"):
-        st.html(slide_title(page.ladder, page.position))
+        st.html(slide_title(page))
         left, right = st.columns(wide, gap="medium")
         with left:
-            st.html(source.slide_source(page.ladder, page.position, size))
+            code = Slot("slidesource")
         with right:
             results = Results(page, look_of(page), "stretch")
     bar(page)
 
     def draw() -> None:
         with work.RENDER:
-            results.show(facts_of(page))
+            facts = facts_of(page)
+            code.html(source.slide_source(page.ladder, page.position, size, named_lines(facts.known[page.position])))
+            results.show(facts)
 
     work.follow(WORK, draw)
     draw()
+
+
+def named_lines(known: Known) -> frozenset[int]:
+    """Return the lines that the outcome of a run names."""
+    runs = (run for run in (known.live, known.recorded) if run is not None)
+    return frozenset(line for run in runs for one in run.findings for line in (one.line, one.other_line) if line)
 
 
 def look_of(page: Page) -> Look:
@@ -57,31 +66,31 @@ def look_of(page: Page) -> Look:
     return Look.of_rows(bars_of(page), height, round(high * SMALLEST), round(high * LARGEST))
 
 
-def slide_title(ladder: Ladder, position: int) -> str:
-    """Draw the top lines: the rung and its idea."""
-    rung = ladder.rungs[position]
-    kernel = KERNELS[rung.kernel]
-    idea = kernel.header.get("Idea", "")
+def slide_title(page: Page) -> str:
+    """Return the top lines: the rung, its step from the rung before, and its idea."""
+    ladder, position, rung, kernel = page.ladder, page.position, page.rung, page.kernel
+    step, idea = rung.lead, sentence_case(kernel.header.get("Idea", ""))
     large = ' class="long"' if len(rung.label) + len(kernel.title) > LONG_TITLE else ""
     fits = len(rung.label) + len(kernel.title) + len(ladder.title) <= WHOLE
     where = ladder.title if fits else ladder.title.partition(":")[0]
     return (
-        f'<header class="presenting" data-rung="{position}"><h1{large}><span>{escape(rung.label)}</span>'
-        f"{escape(kernel.title)}</h1>"
+        f'<header class="presenting" data-rung="{position}" data-covered="{page.covered}">'
+        f"<h1{large}><span>{escape(rung.label)}</span>{escape(kernel.title)}</h1>"
         f"<p><span>{escape(where)}</span>&nbsp;· {position + 1} of {len(ladder.rungs)}"
         '<button class="leave" type="button" aria-label="Stop presenting" title="Stop presenting (Esc)">✕</button>'
         "</p></header>"
-        f'<p class="idea{" long" if len(idea) > LONG_IDEA else ""}">{escape(sentence_case(idea))}</p>'
+        f'<p class="idea{" long" if len(step + idea) > LONG_IDEA else ""}"><b>{escape(step)}</b> {escape(idea)}</p>'
     )
 
 
 def bar(page: Page) -> None:
     """Draw the bar of buttons, which appears when the mouse moves and then fades."""
     with st.container(key="bar", horizontal=True, vertical_alignment="bottom", gap="small"):
-        st.button("←", key="previous", on_click=rungs.step, args=(page.ladder, -1), disabled=page.position == 0,
+        st.button("←", key="previous", on_click=reveal.back, args=(page.ladder,), disabled=page.position == 0,
                   help="Previous rung (arrow left)")  # fmt: skip
-        st.button("→", key="next", on_click=rungs.step, args=(page.ladder, 1), help="Next rung (arrow right)",
-                  disabled=page.position == len(page.ladder.rungs) - 1)  # fmt: skip
+        st.button("→", key="next", on_click=reveal.on, args=(page.ladder,),
+                  help="The numbers, then the next rung (arrow right)",
+                  disabled=page.position == len(page.ladder.rungs) - 1 and not page.covered)  # fmt: skip
         menus.size(page.topic)
         menus.block_size(page.topic)
         menu(page, slide=True)

@@ -50,24 +50,24 @@ def terms(*parts: tuple[str, str]) -> str:
     return "".join(f"<dt>{label}</dt><dd>{escape(sentence_case(words))}</dd>" for label, words in parts if words)
 
 
-def rung_source(ladder: Ladder, position: int, slide: bool = False) -> str:
-    """Return the source with the lines that differ from the previous rung marked; on a `slide`, long sources are
-    folded."""
+def rung_source(ladder: Ladder, position: int, slide: bool = False, named: frozenset[int] = frozenset()) -> str:
+    """Return the source with the lines that differ from the previous rung marked, and those that an outcome names; on a
+    `slide`, long sources are folded."""
     kernel, before = KERNELS[ladder.rungs[position].kernel], _before(ladder, position)
     return f'<div class="filename">{escape(kernel.file_name)}</div>' + source_html(
-        kernel.text, kernel.name, before.text if before else None, before.name if before else None, slide
+        kernel.text, kernel.name, before.text if before else None, before.name if before else None, slide, named=named
     )
 
 
-def slide_source(ladder: Ladder, position: int, size: str) -> str:
+def slide_source(ladder: Ladder, position: int, size: str, named: frozenset[int]) -> str:
     """Return the source on a slide; below it the fault that this rung fixes, what still limits it, and its `size`: N
-    and the launch. Beside a short source the words are larger."""
+    and the launch. Beside a short source the words are larger. `named`: lines that the outcome names."""
     kernel, before = KERNELS[ladder.rungs[position].kernel], _before(ladder, position)
     words = terms(("Fixes", ladder.rungs[position].fixes), ("Still limits", kernel.header["Limit"]))
     told = f"{words}<dt>Size</dt><dd>{escape(size)}</dd>"
     since = difference(kernel.text, kernel.name, before.text, before.name) if before else Difference()
     short = " short" if source_rows(kernel.text, since) <= SHORT else ""
-    return f'<div class="slide{short}">{rung_source(ladder, position, True)}<dl class="hall">{told}</dl></div>'
+    return f'<div class="slide{short}">{rung_source(ladder, position, True, named)}<dl class="hall">{told}</dl></div>'
 
 
 def _before(ladder: Ladder, position: int) -> Kernel | None:

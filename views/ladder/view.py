@@ -9,6 +9,7 @@ from threading import Lock
 from typing import Any, TypeVar
 
 from engine.catalogue import KERNELS, LADDERS, TOPICS, Kernel, Ladder, Rung, Topic
+from engine.figures.bars import held_back
 from engine.figures.look import Figure, Look
 from engine.history import tables
 from engine.history.history import Known
@@ -24,11 +25,14 @@ KEPT = 256  # results of each kind that all browsers share
 class Facts:
     """The known results of each rung, and the rows of the ladder's table made from them.
 
-    Compared by identity, so it can be a cache key.
+    A rung whose numbers are held back has no known results; its row has only names and, as `engine.figures.bars.HELD`,
+    the whole row, for the scale of an axis. `marks`: the GPU's peak and the libraries' rates, by name. Compared by
+    identity, so it can be a cache key.
     """
 
     known: Sequence[Known]
     rows: Sequence[Mapping[str, Any]]
+    marks: Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -36,7 +40,8 @@ class Picture:
     """A plot of the ladder page. `name`: in the address; `title`: on its button.
 
     `figure` runs again for every result, so it holds no widget. `controls`: its widgets, drawn once, above the plot.
-    `words`: HTML below the plot that explains it.
+    `words`: HTML below the plot that explains it. `covers`: "?" stands in its place while the numbers of the rung are
+    held back; else it holds them back itself.
     """
 
     name: str
@@ -45,12 +50,14 @@ class Picture:
     figure: Callable[[Page, Facts, Look], Figure]
     controls: Callable[[Page], None] | None = None
     words: Callable[[Page, Facts], str] | None = None
+    covers: bool = True
 
 
 @dataclass(frozen=True)
 class Bars(Picture):
     """A plot with a bar for each rung. `paired`: the lecture's bar is below each of ours."""
 
+    covers: bool = False
     paired: bool = False
 
 
@@ -87,8 +94,9 @@ class Page:
     """A ladder, the rung on the page, and all choices of the menus; browsers at the same address share it.
 
     `choices`: one per rung, for its time; `runs`: the choices that Run starts, on the emulator perhaps at another N.
-    `plots`, `sections`: those of this rung, by name; `plot`: the shown one. `answer_count`: elements of the answer, 0
-    if it is a single number. Compared by identity, so it can be a cache key.
+    `shown`: the first rungs, whose numbers are shown; those of the others are held back. `plots`, `sections`: those of
+    this rung, by name; `plot`: the shown one. `answer_count`: elements of the answer, 0 if it is a single number.
+    Compared by identity, so it can be a cache key.
     """
 
     ladder: Ladder
@@ -96,6 +104,7 @@ class Page:
     choices: tuple[Settled, ...]
     runs: tuple[Settled, ...]
     presenting: bool
+    shown: int
     plot: Plot
     plots: Mapping[str, Plot] = field(default_factory=dict)
     sections: Mapping[str, Section] = field(default_factory=dict)
@@ -115,6 +124,16 @@ class Page:
     def kernel(self) -> Kernel:
         """The kernel of this rung."""
         return KERNELS[self.rung.kernel]
+
+    @property
+    def covered(self) -> bool:
+        """Return whether this rung's own numbers are held back."""
+        return self.position >= self.shown
+
+    @property
+    def tells_all(self) -> bool:
+        """Return whether the numbers of all rungs are shown."""
+        return self.shown >= len(self.choices)
 
     @property
     def counting(self) -> bool:
@@ -158,14 +177,21 @@ def shared(make: Callable[..., T]) -> Callable[..., T]:
 
 
 def facts_of(page: Page) -> Facts:
-    """Return the known results of every rung on the page."""
+    """Return the known results of every rung on the page, without those that are held back."""
     known = [work.outcome(choice, run) for choice, run in zip(page.choices, page.runs, strict=True)]
-    return _facts(known, page.ladder.name, page.choices)
+    facts = _facts(known, page.ladder.name, page.choices)
+    if page.tells_all:
+        return facts
+    held = [held_back(row) for row in facts.rows[page.shown :]]
+    nothing = [Known() for _ in held]
+    return Facts([*facts.known[: page.shown], *nothing], [*facts.rows[: page.shown], *held], facts.marks)
 
 
 @shared
 def _facts(known: Sequence[Known], ladder: str, choices: tuple[Settled, ...]) -> Facts:
-    return Facts(known, tables.ladder_table(LADDERS[ladder], choices, known).to_dict("records"))
+    shown = LADDERS[ladder]
+    rows = tables.ladder_table(shown, choices, known).to_dict("records")
+    return Facts(known, rows, tables.marks(TOPICS[shown.topic], known))
 
 
 def run_sizes(asked: Sequence[Settled]) -> None:

@@ -77,7 +77,7 @@ def _style() -> bytes:
 def _head() -> bytes:
     """Return the script that stands before Streamlit's own."""
     given = {"everywhere": keys.everywhere(), "presenting": keys.presenting(), "help": keys.help_html(),
-             "optional": address.OPTIONAL}  # fmt: skip
+             "optional": address.OPTIONAL, "quiet": address.QUIET}  # fmt: skip
     return f"<script>{SCRIPT.read_text()}\nwindow.kernelLadder.begin({json.dumps(given)});</script>".encode()
 
 

@@ -14,15 +14,16 @@ from views.shared import keyboard
 
 # Names in the address. Values stay text until they are used: a wrong one is refused with a sentence.
 NAMES = ("ladder", "rung", "n", "block", "grid", "parameter", "dtype", "cache", "combine", "device", "show", "below",
-         "present",
+         "present", "reveal", "stage", "theme",
          "topic", "sweep", "kernels", "blocks", "sizes", "knob", "values", "elements", "counter", "value",
          "heat", "look", "schedule", "launch", "b", "warp", "beside", "partitions", "gpu",
          "start", "draft", "call", "right", "source", "sheet", "student", "follow")  # fmt: skip
 _LISTS = ("kernels", "blocks", "sizes", "values", "elements")
 _TOPICAL = ("n", "block", "dtype")
 # Left out of the address if they have their default.
-OPTIONAL = ("present", "show", "counter", "grid", "parameter", "combine", "heat", "look", "schedule", "launch",
-            "b", "warp", "beside", "partitions", "gpu", "student", "follow")  # fmt: skip
+OPTIONAL = ("present", "reveal", "stage", "show", "counter", "grid", "parameter", "combine", "heat", "look",
+            "schedule", "launch", "b", "warp", "beside", "partitions", "gpu", "student", "follow")  # fmt: skip
+QUIET = ("reveal", "stage", "theme")  # a change of these alone is no step that Back would undo
 _KEPT, _PAGE, _TOPIC, _GIVEN = "choices kept", "page shown", "topic shown", "names in the address"
 _OPENED, _LED = "page opened", "led to"
 _PARAMETER, _PARAMETERS = "parameter shown", "parameters kept"
@@ -116,7 +117,9 @@ def _kept(topic: str) -> dict[str, object]:
 
 
 def publish(topic: str, values: Mapping[str, object]) -> None:
-    """Write the page's choices into the address, without None and ""."""
+    """Write the page's choices and the theme into the address, without None and ""."""
+    theme = st.session_state.get("theme")
+    values = {**values, "theme": theme if theme in keyboard.THEMES else None}
     address = {
         name: ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
         for name, value in values.items()

@@ -16,6 +16,7 @@ import streamlit as st
 _CONNECT = "export default ({ data, setStateValue }) => window.kernelLadder.connect(data, setStateValue);"
 _ACTIONS, _ANSWERED, _ARRIVED = "key actions", "last key answered", "last step back answered"
 _PRESENT = "present asked"
+THEMES = ("system", "light", "dark")
 
 
 def listen() -> None:
@@ -56,8 +57,10 @@ def arrived() -> None:
 
 
 def on_key(actions: dict[str, Callable[[], None]]) -> None:
-    """Assign the page's keys: the name of an action -> a callback. Unless the page assigns P, it presents the rung."""
-    st.session_state[_ACTIONS] = {"present": _ask_present, **actions}
+    """Assign the page's keys: the name of an action -> a callback. Unless the page assigns P, it presents the rung. D
+    tells every page the browser's new theme, for the address."""
+    st.session_state[_ACTIONS] = {"present": _ask_present, **{f"theme {name}": _take_theme(name) for name in THEMES},
+                                  **actions}  # fmt: skip
 
 
 def present_asked() -> bool:
@@ -67,6 +70,13 @@ def present_asked() -> bool:
 
 def _ask_present() -> None:
     st.session_state[_PRESENT] = True
+
+
+def _take_theme(name: str) -> Callable[[], None]:
+    def take() -> None:
+        st.session_state["theme"] = "" if name == "system" else name
+
+    return take
 
 
 def _told() -> Mapping[str, Any]:

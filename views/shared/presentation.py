@@ -21,7 +21,7 @@ import streamlit as st
 from engine.store import presentation as store
 
 NAME = "now"  # in the store, which could hold several presentations
-OWN = ("present", "follow")  # names of an address that belong to one window
+OWN = ("present", "follow", "theme")  # names of an address that belong to one window
 FRESH_S = 0.25  # longest delay until another server process's change is seen
 LASTS = timedelta(hours=12)  # an abandoned presentation is over after this time
 

@@ -123,7 +123,7 @@ def _take_ladder() -> None:
     """Open the ladder of the menu: its first rung, its own plot, and the lecture's own N, block size and type."""
     ladder = LADDERS[st.session_state["ladder"]]
     st.session_state.update(rung=names(ladder)[0], combine=AUTO, grid=AUTO)
-    address.forget("show", "counter")
+    address.forget("show", "counter", "reveal", "stage")
     address.forget_parameters()
     address.keep(ladder.topic, own_choices(ladder))
 

@@ -51,7 +51,7 @@ def test_a_slide_folds_what_is_far_from_a_change_and_says_how_much() -> None:
     now = before.replace("x[40] = 40;", "x[40] = 41;")
     html = source_html(now, "k", before, "k", slide=True)
     assert source_rows(now, difference(now, "k", before, "k")) > SLIDE_ROWS
-    assert re.findall("⋯ (\\d+) lines? as before</summary>", html) == ["37", "17"]
+    assert re.findall("⋯<span> (\\d+) lines? as before</span>", html) == ["37", "17"]
     numbers = re.findall('number">(\\d+)<', re.sub('<details class="fold">.*?</details>', "", html))
     assert numbers == ["1", "2", *map(str, range(40, 47))]
     assert "<details" not in source_html(now, "k", before, "k") and "<details" not in source_html(now, "k", slide=True)

@@ -75,7 +75,7 @@ def test_times_that_are_known_stand_on_the_right_axis() -> None:
 
 
 def test_the_law_in_the_hall() -> None:
-    app = opened(ladder="cs121-banks", rung="banks_strided", show="law", present="1")
+    app = opened(ladder="cs121-banks", rung="banks_strided", show="law", present="1", reveal="all")
     assert says("law.not-counted", html_of(app))
     assert app.button(key="run_sweep"), "the bar offers what the picture can do"
 

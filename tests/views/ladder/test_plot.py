@@ -127,7 +127,7 @@ def test_a_rung_opens_on_its_own_plot_and_the_next_on_the_ladders_again() -> Non
     app.button(key="next").click().run()
     assert app.session_state["plot"] == "law"
     app.segmented_control(key="plot").select("counters").run()
-    assert asked(app)["show"] == "counters" and app.session_state["counted"] == "active_lanes_per_instruction"
+    assert asked(app)["show"] == "counters" and app.session_state["counted"] == "divergent_branches"
     app.selectbox(key="ladder").select("cs121-banks").run()
     assert app.session_state["plot"] == "law" and "show" not in asked(app)
 

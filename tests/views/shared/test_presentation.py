@@ -62,7 +62,7 @@ def test_only_the_presenters_steps_and_results_are_followed(monkeypatch: pytest.
     opened(**SLIDE, present="1")
     assert presentation.now() is None and told() == {}
     come_as(PRESENTER, "bbbb2222", monkeypatch)
-    app = opened(**SLIDE, present="1")
+    app = opened(**SLIDE, present="1", reveal="all")
     first = going()
     assert first.choices.items() >= SLIDE.items() and "present" not in first.choices
     assert told() == {"number": first.number, "address": first.address}

@@ -6,15 +6,13 @@ from textwrap import wrap
 
 from engine.figures.ladder import metric_bars, speedup_bars, time_bars
 from engine.figures.look import Figure, Look
-from engine.history import tables
 from engine.history.history import not_recorded
 from views.ladder.panels import counters
 from views.ladder.view import Bars, Facts, Page
 
 
 def _rates(page: Page, facts: Facts, look: Look) -> Figure:
-    marks = tables.marks(page.topic, facts.known)
-    return metric_bars(facts.rows, page.topic.metric, marks, look, _no_times(page))
+    return metric_bars(facts.rows, page.topic.metric, facts.marks, look, _no_times(page))
 
 
 def _times(page: Page, facts: Facts, look: Look) -> Figure:
@@ -36,5 +34,5 @@ BARS = (
     Bars("rate", "Throughput", lambda page: page.topic.metric == "gflop_s", _rates),
     TIMES,
     Bars("speedup", "Speedup", lambda page: True, _speedups, paired=True),
-    Bars("counters", "Counters", lambda page: True, counters.figure, counters.menu, counters.words),
+    Bars(counters.NAME, "Counters", lambda page: True, counters.figure, counters.menu, counters.words),
 )

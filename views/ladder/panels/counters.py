@@ -12,19 +12,25 @@ from engine.figures.look import Figure, Look
 from engine.history import profiles
 from engine.history.profiles import Hardware
 from engine.history.tables import COLUMNS
+from engine.lectures import changes
 from engine.records import Settled
 from engine.records.counters import IN_PLOTS
 from engine.records.words import size_text
 from views.html.parts import whole_dates
 from views.ladder.view import Facts, Page
 
+NAME = "counters"  # of the plot
 WIDTH = 240  # pixels of the menu
 
 
 def shown(page: Page) -> str:
-    """Return the drawn counter: the requested one, else the rung's own, else the ladder's."""
-    asked = st.session_state.get("counter")
-    return asked if asked in IN_PLOTS else page.rung.counter or page.ladder.counter
+    """Return the drawn counter: the requested one, else the rung's own, else the one that the rung is meant to change,
+    else the ladder's."""
+    asked, meant = st.session_state.get("counter"), changes.meant(page.ladder, page.position)
+    if asked in IN_PLOTS:
+        return str(asked)
+    own = page.rung.counter or (meant[0] if meant else "")
+    return own if own in IN_PLOTS else page.ladder.counter
 
 
 def menu(page: Page) -> None:

@@ -113,7 +113,7 @@ def answers_figure(page: Page, facts: Facts, look: Look) -> Figure:
     ran = [_answered(choice) if can_repeat(choice) else None for choice in page.choices]
     recorded = [one is not None and one.origin == "recorded" for one in ran]
     checks = [one.check if one is not None else None for one in ran]
-    exact = next((check.expected for check in checks if check is not None), None)
+    exact = next((check.expected for check in checks[: page.shown] if check is not None), None)
     return answers_bars(facts.rows, [check.result if check else None for check in checks], recorded, exact, look)
 
 
@@ -150,7 +150,7 @@ def error_lines(page: Page, facts: Facts, look: Look) -> Figure:
     """Return the error of every rung over N, below the bounds of a serial sum and of a tree."""
     sizes = sorted({*SIZES, page.choice.n})
     series = []
-    for position, (rung, choice) in enumerate(zip(page.ladder.rungs, page.choices, strict=True)):
+    for position, (rung, choice) in enumerate(zip(page.ladder.rungs, page.choices[: page.shown], strict=False)):
         if not can_repeat(choice):
             continue
         found = [(n, _answered(replace(choice, n=n))) for n in sizes]
@@ -210,7 +210,7 @@ def _origin(ran: Measurement) -> str:
     return device_line(ran) if ran.origin == "recorded" else checked_by(ran)
 
 
-ANSWERS = Picture("answers", "Answers", offered, answers_figure, None, answers_words)
+ANSWERS = Picture("answers", "Answers", offered, answers_figure, None, answers_words, covers=False)
 REPEATS = Picture("repeats", "Run to run", offered, repeat_figure, repeat_controls, repeat_words)
 PICTURE = Picture("rounding", "Rounding", offered, error_lines, error_controls, error_words)
 SECTION = Section("floats", "Float truths", offered, html)

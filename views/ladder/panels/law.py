@@ -56,7 +56,7 @@ def figure(page: Page, facts: Facts, look: Look) -> Figure:
         return {"data": [], "layout": {}}
     others = {
         rung.label: laws.times(choice, history.look_up)
-        for rung, choice in zip(page.ladder.rungs, page.choices, strict=True)
+        for rung, choice in zip(page.ladder.rungs, page.choices[: page.shown], strict=False)
         if rung is not page.rung and same_parameter(rung.kernel, page.rung.kernel)
     }
     own = page.choice.n if law.values else value_of_parameter(page.kernel, page.choice)

@@ -7,7 +7,7 @@ from html import escape
 
 import streamlit as st
 
-from engine.catalogue import KERNELS, TOPICS, Ladder, emulated_n
+from engine.catalogue import KERNELS, TOPICS, Kernel, Ladder, emulated_n
 from engine.picture.picture import Packed
 from engine.records import Settled
 from views.inside.work import InsideChoice, InsideWork, work_on
@@ -22,8 +22,13 @@ TILES = 4  # tiles along a row of a matrix
 
 
 def offered(page: Page) -> bool:
-    """Return whether the emulator runs blocks of this rung."""
-    return page.kernel.processor == "gpu" and page.kernel.emulated
+    """Return whether the block of this rung can be drawn."""
+    return is_drawn(page.kernel)
+
+
+def is_drawn(kernel: Kernel) -> bool:
+    """Return whether the emulator runs blocks of this kernel."""
+    return kernel.processor == "gpu" and kernel.emulated
 
 
 def drawn_choice(page: Page, position: int) -> Settled:

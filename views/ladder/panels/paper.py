@@ -161,6 +161,11 @@ def _best(lines: Sequence[Line], source: str) -> str:
     return str(max(rates, key=lambda size: rates[size])) if rates else ""
 
 
+def offered(page: Page) -> bool:
+    """Return whether the lecture prints figures; the plot tells those of all rungs."""
+    return page.tells_all and published.has_figures(page.ladder)
+
+
 def figure(page: Page, facts: Facts, look: Look) -> Figure:
     """Return the speedups of both, or Heidelberg's lines over the block sizes."""
     lines = published.lines(page.ladder, page.choice.device)
@@ -169,5 +174,5 @@ def figure(page: Page, facts: Facts, look: Look) -> Figure:
     return speedup_lines(lines, look)
 
 
-PICTURE = Picture("paper", "The lecture", lambda page: published.has_figures(page.ladder), figure)
+PICTURE = Picture("paper", "The lecture", offered, figure)
 SECTION = Section("paper", "Then and now", lambda page: bool(page.ladder.today), section, controls)

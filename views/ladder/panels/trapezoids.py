@@ -85,7 +85,7 @@ def errors(page: Page, facts: Facts, look: Look) -> Figure:
     """Return truncation and rounding, as measured and as computed."""
     sizes = sorted({*SIZES, page.choice.n} - {1})
     series = []
-    for position, (rung, choice) in enumerate(zip(page.ladder.rungs, page.choices, strict=True)):
+    for position, (rung, choice) in enumerate(zip(page.ladder.rungs, page.choices[: page.shown], strict=False)):
         found = [(n, _errors(replace(choice, n=n))) for n in sizes]
         known = [(n, both) for n, both in found if both is not None]
         if position == page.position:
@@ -105,5 +105,5 @@ def _errors(choice: Settled) -> dict[str, float] | None:
     return dict(found) if found is not None else None
 
 
-TRAPEZOIDS = Picture("trapezoids", "Trapezoids", offered, figure, controls)
+TRAPEZOIDS = Picture("trapezoids", "Trapezoids", offered, figure, controls, covers=False)
 ERRORS = Picture("errors", "Errors", offered, errors, error_controls)
