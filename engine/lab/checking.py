@@ -26,6 +26,7 @@ from engine.backends.emulator.loading import load
 from engine.backends.emulator.state.schedule import parse_schedule, schedule_line
 from engine.backends.measure import SHOWN, failed, measure, verdict, with_elements
 from engine.catalogue import kernel_named, topic_of
+from engine.catalogue.data import extremes
 from engine.compile.nvrtc import EMULATED_ARCHITECTURE, compile_with_log
 from engine.lab.arguments import Argument, array_names
 from engine.lab.kernels import KernelRun, OwnKernel, Sizes, kernel
@@ -158,7 +159,7 @@ def check_own(
     if not again or not _is_right(found):
         return found
     fewer = _fewer(found, n)
-    for order in SEARCHED if setup.right is not None and setup.right.reference == "max" else ORDERS:
+    for order in SEARCHED if setup.right is not None and reference_named(setup.right.reference).searches else ORDERS:
         size = _size_in(order, fewer)
         other = _checked_own(setup, size, text, file_name, order)
         if _is_missed(other):
@@ -274,7 +275,7 @@ def _sized(asked: Choice, made: Launching) -> Choice:
 
 def _fitting(setup: Setup, made: Launching, own: OwnKernel, trial: int = 0) -> Launching:
     """Return the launch with the arguments that its reference needs: random numbers that are indices of the answer, and
-    in further trials other factors."""
+    in further trials other factors and, for a search, the smallest numbers of the type."""
     right = setup.right
     if right is None or len(made.arguments) != len(own.parameters):
         return made
@@ -285,10 +286,12 @@ def _fitting(setup: Setup, made: Launching, own: OwnKernel, trial: int = 0) -> L
         if isinstance(factor, int | float) and parameter.kind == "f" and name in right.given[len(reference.reads) :]:
             passed[name] = factor + trial
     read, out = passed.get(right.given[0]), passed.get(right.out)
-    if isinstance(read, np.ndarray) and isinstance(out, np.ndarray) and read.dtype.kind in "iu" and out.size:
-        drawn = setup.arguments[names.index(right.given[0])].endswith("=random")
-        if reference.counts and drawn:
+    if isinstance(read, np.ndarray) and setup.arguments[names.index(right.given[0])].endswith("=random"):
+        if reference.counts and read.dtype.kind in "iu" and isinstance(out, np.ndarray) and out.size:
             passed[right.given[0]] = (np.abs(read.astype(np.int64)) % out.size).astype(read.dtype)
+        if reference.searches and read.dtype.kind in "iuf" and read.size and trial > 1 and trial % 2:
+            place = read.size * trial // 7 % read.size if trial < len(SEARCHED) else None
+            passed[right.given[0]] = extremes(read.size, read.dtype, place, 1).reshape(read.shape)
     return replace(made, arguments=tuple(passed.values()))
 
 
