@@ -65,8 +65,8 @@ def test_a_search_that_leaves_out_some_elements_is_wrong() -> None:
 
 
 @pytest.mark.sampled(quick=3)
-@pytest.mark.parametrize(("kind", "start"), [("float", "-1"), ("float", "1e-30f"), ("float", "-100"),
-                                             ("float", "-1e38f"), ("int", "-1000"), ("int", "-2147483647")])  # fmt: skip
+@pytest.mark.parametrize(("kind", "start"), [("float", "-1"), ("float", "1e-30f"), ("float", "-100"), ("int", "-1000"),
+                                             ("float", "-1e38f"), ("int", "-2147483647")])  # fmt: skip
 def test_a_maximum_that_starts_from_a_guess_is_wrong(kind: str, start: str) -> None:
     setup = setup_of(f"f<<<1, 1>>>({kind}32[n]=random, {kind}32[1], n)", "out = max(in)")
     text = LARGEST.replace("float", kind)
