@@ -153,7 +153,9 @@ def _order(case: int) -> str | None:
 def _own_answer(setup: Setup, n: int, text: str, case: int) -> tuple[Array, ...] | None:
     try:
         made, own = launching(setup, n, trial=case + 10), kernels.kernel(text, setup.kernel)
-        run = own.run(made.grid, made.block, made.arguments, shared=made.shared, schedule=_order(case), seconds=_SECONDS)
+        run = own.run(
+            made.grid, made.block, made.arguments, shared=made.shared, schedule=_order(case), seconds=_SECONDS
+        )
     except _FAILURES:
         return None
     return tuple(run.arrays[name] for name in array_names(own.parameters, None) if name in run.arrays)
