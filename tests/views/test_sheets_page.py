@@ -143,6 +143,11 @@ def test_a_link_leaves_the_readers_own_file_alone_until_told_otherwise() -> None
             sorted(drafts_of(app).values()) == ["// my own\n", "// theirs\n"] and drafts_of(app)[OWN] == "// my own\n"
         )
         assert messages_of(app, "info")
+    app.session_state["source"] = packed("// my own\n")  # a link with the reader's own text
+    app.run()
+    assert not messages_of(app, "info")
+    app.session_state["source"] = packed("// theirs\n")
+    app.run()
     app.button(key="back_to_mine").click().run()
     assert not messages_of(app, "info") and drafts_of(app)[OWN] == "// my own\n"
     app.session_state["source"] = packed("// theirs\n")
