@@ -244,7 +244,10 @@ def _checked_own(setup: Setup, n: int, text: str, file_name: str, schedule: str 
         asked = _sized(asked, made)
         own = kernel(f"{text}\n", setup.kernel, called=file_name)
         made = _fitting(setup, made, own, trial)
-        run = own.run(made.grid, made.block, made.arguments, shared=made.shared, schedule=schedule, seconds=SECONDS)
+        run = own.run(
+            made.grid, made.block, made.arguments, shared=made.shared, cooperative=setup.cooperative,
+            schedule=schedule, seconds=SECONDS,
+        )  # fmt: skip
         found = _check(setup, made, own, run)
     except _FAILURES as error:
         return _failed(asked, error, file_name)
@@ -260,11 +263,12 @@ def time_own(setup: Setup, n: int, text: str, file_name: str) -> Measurement:
     asked = _sized(Choice(setup.kernel, n, 1, device="gpu", source=text, source_name=file_name), made)
     own = kernel(f"{text}\n", setup.kernel, called=file_name)
     made = _fitting(setup, made, own)
-    run = own.run(made.grid, made.block, made.arguments, shared=made.shared, device="gpu")
+    sizes, together = (made.grid, made.block, made.arguments), setup.cooperative
+    run = own.run(*sizes, shared=made.shared, cooperative=together, device="gpu")
     found = _check(setup, made, own, run)
     status, reason = verdict(found, ()) if found else ("ok", None)
     right = status == "ok"
-    timing = own.time(made.grid, made.block, made.arguments, shared=made.shared) if right else None
+    timing = own.time(*sizes, shared=made.shared, cooperative=together) if right else None
     device = backend_named("gpu").describe()
     return Measurement(asked, device, status, reason, None, asked.grid_size, found, timing, environment=environment())
 
