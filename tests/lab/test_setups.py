@@ -90,6 +90,7 @@ def test_a_kernel_that_waits_for_the_grid_is_launched_cooperatively() -> None:
     __global__ void g(int *x) { x[0] = 1; }"""
     setup = propose_setup(text)
     assert setup.cooperative and not propose_setup(text, "g").cooperative
-    assert setup.call.endswith(", 0, cooperative>>>(int32[n]=random, int32[n]=zeros, n)") and setup_of(setup.call) == setup
+    assert setup.call.endswith(", 0, cooperative>>>(int32[n]=random, int32[n]=zeros, n)")
+    assert setup_of(setup.call) == setup
     assert check_own(setup, 1000, text, "mine.cu").measurement.status == "ok"
     assert check_own(replace(setup, cooperative=False), 1000, text, "mine.cu").measurement.status == "crashed"
