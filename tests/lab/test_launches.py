@@ -114,7 +114,7 @@ def test_a_program_s_own_launch_is_proposed_and_runs_clean(name: str) -> None:
 def test_an_array_that_a_kernel_reads_is_never_proposed_with_zeros() -> None:
     text = "__global__ void k(float *a, float *b, float *c, int *d) { b[0] = a[0]; c[0] += 2; atomicAdd(&d[1], 1); }\n"
     assert [word.partition("=")[2] for word in propose_setup(text).arguments] == ["random", "zeros", "zeros", "zeros"]
-    text = "__global__ void k(int *a, int *b) { int *own = a + blockIdx.x; own[0] += own[1]; int *to = &b[1]; *to = 1; }"
+    text = "__global__ void k(int *a, int *b) { int *own = a + 1; own[0] += own[1]; int *to = &b[1]; *to = 1; }"
     assert [word.partition("=")[2] for word in propose_setup(text).arguments] == ["random", "zeros"]
 
 
