@@ -45,16 +45,37 @@ def for_search(numbers: Array, count: int, schedule: str | None, sign: int) -> A
 
     If few numbers are searched in another order than lockstep, that number stands at a place of the seed
     ("independent") or last ("waves"): a kernel that leaves out its place gives a wrong answer. Under "independent" all
-    numbers are as large as the type allows: a start from -1000 gives a wrong answer. Recordings have no schedule.
+    numbers are large, and with an even seed `extremes`: a start from a guess gives a wrong answer. Recordings have no
+    schedule.
     """
     if count > MOST_TURNED or schedule in (None, "lockstep"):
         return numbers
     kind, _, seed = str(schedule).partition(":")
-    early = kind == "independent"
-    place = count * int(seed or 1) // 7 % count if early else count - 1  # rarely the first: many begin with it
+    early, drawn = kind == "independent", int(seed or 1)
+    place = count * drawn // 7 % count if early else count - 1  # rarely the first: many begin with it
+    if early and drawn % 2 == 0:
+        return extremes(count, numbers.dtype, place if drawn % 6 else None, sign)
     start = int(np.argmax(sign * numbers[place : PERIOD - count + place]))
     found = numbers[start : start + count]
     return found * numbers.dtype.type(_most_times(found)) if early else found
+
+
+def extremes(count: int, dtype: np.dtype[np.generic], place: int | None, sign: int) -> Array:
+    """Return the smallest number of the type (the largest if `sign` is -1) `count` times, but at `place` the next one.
+
+    A search that starts from any other number gives a wrong answer, and so does one that leaves out the place.
+    """
+    if dtype.kind == "f":
+        limit = -sign * float(np.finfo(str(dtype)).max)
+        following = np.nextafter(np.full(1, limit, dtype), 0)[0]
+    else:
+        info = np.iinfo(str(dtype))
+        limit = info.min if sign > 0 else info.max
+        following = limit + sign
+    made = np.full(count, limit, dtype)
+    if place is not None:
+        made[place] = following
+    return made
 
 
 def _most_times(numbers: Array) -> float:

@@ -61,6 +61,9 @@ _TENSOR = Ladder(
         "{times tensor_persistent tensor_whole_lines}: whole lines reach {gflops tensor_whole_lines}, "
         "{peak tensor_whole_lines} of what the tensor cores could do at the highest clock. The GPU does not keep that "
         "clock: at this rate it lowers it to stay within its power.",
+        "Whole lines gain at width 2,048, but lose at 8,192: {time tensor_persistent n=2048} become "
+        "{time tensor_whole_lines n=2048}, and {time tensor_persistent n=8192} become "
+        "{time tensor_whole_lines n=8192}.",
     ),
 )  # fmt: skip
 

@@ -33,6 +33,10 @@ _ASKED = re.compile(
 _TERM = r"[ \t(!]*(?:defined[ \t]*\([ \t]*\w+[ \t]*\)|defined[ \t]+\w+|\w+(?:[ \t]*(?:[<>!=]=|[<>])[ \t]*\w+)?)[ \t)]*"
 _USUAL = re.compile(rf"[ \t]*(?:#|%:)[ \t]*(?:ifn?def 1[ \t]*|(?:el)?if\b{_TERM}(?:(?:&&|\|\|){_TERM})*)(?://.*)?")
 _COMMENTED = re.compile(r'[ \t]*//(?:(?!\*/)[^"])*$')
+_IFS = re.compile(rf"(?:#|%:|\?\?=){_GAP}(?:el)?if\b(.*)")
+_MACROS = re.compile(rf"(?:#|%:|\?\?=){_GAP}define\b{_GAP}(\w+)(.*)")
+_PLAIN, _CALLED = re.compile(r"[ \t]*(?:\d\w*)?[ \t]*(?://.*)?"), re.compile(r"\w[ \t\r\f\v]*\(")
+_DEFINED = re.compile(r"\bdefined[ \t]*(?:\([ \t]*\w+[ \t]*\)|[ \t]\w+)")
 _PASTED = ("__has_include", "__has_include_next", "_CCCL_HAS_INCLUDE")  # the last is a macro of CUDA's own headers
 _UNOPENED = re.compile(r'cannot open source file "([^"\n]*)"')
 _INLINE = re.compile(r"// begin inline asm\n(.*?)// end inline asm", re.DOTALL)
@@ -54,7 +58,7 @@ def check_includes(source: Source) -> None:
                 reason = judge(found)
                 if reason is not None:
                     raise _refusal(source, reason, _line_of(spliced, found.start()))
-        words = set(re.findall(r"\w+", f"{text}\n{names}"))
+        words = set(re.findall(r"\w+", f"{text}\n{names}" if _expands_in_if(text) else names))
         if any(_can_be_joined(name, words - {name}) for name in _PASTED):
             raise _refusal(source, _BY_NAME, _line_of(spliced, max(0, text.find("##"), text.find("%:%:"))))
     if _QUESTION.search(names) or "\n" in "".join(source.names):
@@ -94,6 +98,16 @@ def _outside(named: re.Match[str]) -> str | None:
 
 def _leads_outside(name: str) -> bool:
     return bool(re.match(r"\s*(?:[/\\]|\w:)", name)) or ".." in re.split(r"[/\\]", name)
+
+
+def _expands_in_if(text: str) -> bool:
+    """Return whether an #if, the only place for such a question, may expand a macro to more than a number."""
+    unclear = {name for name, body in _MACROS.findall(text) if not _PLAIN.fullmatch(body)}
+    for found in _IFS.finditer(text):
+        asked = _DEFINED.sub(" ", found[1].partition("//")[0])
+        if "/*" in asked or _CALLED.search(asked) or unclear & set(re.findall(r"\w+", asked)):
+            return True
+    return False
 
 
 def _can_be_joined(name: str, words: set[str]) -> bool:

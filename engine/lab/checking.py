@@ -26,6 +26,7 @@ from engine.backends.emulator.loading import load
 from engine.backends.emulator.state.schedule import parse_schedule, schedule_line
 from engine.backends.measure import SHOWN, failed, measure, verdict, with_elements
 from engine.catalogue import kernel_named, topic_of
+from engine.catalogue.data import extremes
 from engine.compile.nvrtc import EMULATED_ARCHITECTURE, compile_with_log
 from engine.lab.arguments import Argument, array_names
 from engine.lab.kernels import KernelRun, OwnKernel, Sizes, kernel
@@ -158,7 +159,7 @@ def check_own(
     if not again or not _is_right(found):
         return found
     fewer = _fewer(found, n)
-    for order in SEARCHED if setup.right is not None and setup.right.reference == "max" else ORDERS:
+    for order in SEARCHED if setup.right is not None and reference_named(setup.right.reference).searches else ORDERS:
         size = _size_in(order, fewer)
         other = _checked_own(setup, size, text, file_name, order)
         if _is_missed(other):
@@ -243,7 +244,10 @@ def _checked_own(setup: Setup, n: int, text: str, file_name: str, schedule: str 
         asked = _sized(asked, made)
         own = kernel(f"{text}\n", setup.kernel, called=file_name)
         made = _fitting(setup, made, own, trial)
-        run = own.run(made.grid, made.block, made.arguments, shared=made.shared, schedule=schedule, seconds=SECONDS)
+        run = own.run(
+            made.grid, made.block, made.arguments, shared=made.shared, cooperative=setup.cooperative,
+            schedule=schedule, seconds=SECONDS,
+        )  # fmt: skip
         found = _check(setup, made, own, run)
     except _FAILURES as error:
         return _failed(asked, error, file_name)
@@ -259,11 +263,12 @@ def time_own(setup: Setup, n: int, text: str, file_name: str) -> Measurement:
     asked = _sized(Choice(setup.kernel, n, 1, device="gpu", source=text, source_name=file_name), made)
     own = kernel(f"{text}\n", setup.kernel, called=file_name)
     made = _fitting(setup, made, own)
-    run = own.run(made.grid, made.block, made.arguments, shared=made.shared, device="gpu")
+    sizes, together = (made.grid, made.block, made.arguments), setup.cooperative
+    run = own.run(*sizes, shared=made.shared, cooperative=together, device="gpu")
     found = _check(setup, made, own, run)
     status, reason = verdict(found, ()) if found else ("ok", None)
     right = status == "ok"
-    timing = own.time(made.grid, made.block, made.arguments, shared=made.shared) if right else None
+    timing = own.time(*sizes, shared=made.shared, cooperative=together) if right else None
     device = backend_named("gpu").describe()
     return Measurement(asked, device, status, reason, None, asked.grid_size, found, timing, environment=environment())
 
@@ -274,7 +279,7 @@ def _sized(asked: Choice, made: Launching) -> Choice:
 
 def _fitting(setup: Setup, made: Launching, own: OwnKernel, trial: int = 0) -> Launching:
     """Return the launch with the arguments that its reference needs: random numbers that are indices of the answer, and
-    in further trials other factors."""
+    in further trials other factors and, for a search, the smallest numbers of the type."""
     right = setup.right
     if right is None or len(made.arguments) != len(own.parameters):
         return made
@@ -285,10 +290,12 @@ def _fitting(setup: Setup, made: Launching, own: OwnKernel, trial: int = 0) -> L
         if isinstance(factor, int | float) and parameter.kind == "f" and name in right.given[len(reference.reads) :]:
             passed[name] = factor + trial
     read, out = passed.get(right.given[0]), passed.get(right.out)
-    if isinstance(read, np.ndarray) and isinstance(out, np.ndarray) and read.dtype.kind in "iu" and out.size:
-        drawn = setup.arguments[names.index(right.given[0])].endswith("=random")
-        if reference.counts and drawn:
+    if isinstance(read, np.ndarray) and setup.arguments[names.index(right.given[0])].endswith("=random"):
+        if reference.counts and read.dtype.kind in "iu" and isinstance(out, np.ndarray) and out.size:
             passed[right.given[0]] = (np.abs(read.astype(np.int64)) % out.size).astype(read.dtype)
+        if reference.searches and read.dtype.kind in "iuf" and read.size and trial > 1 and trial % 2:
+            place = read.size * trial // 7 % read.size if trial < len(SEARCHED) else None
+            passed[right.given[0]] = extremes(read.size, read.dtype, place, 1).reshape(read.shape)
     return replace(made, arguments=tuple(passed.values()))
 
 

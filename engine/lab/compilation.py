@@ -11,7 +11,7 @@ from engine.compile.limits import CPU_S, HURRIED_S, TookTooLong
 from engine.compile.names import readable
 from engine.compile.nvrtc import EMULATED_ARCHITECTURE, Compiled, remember_compiled
 from engine.compile.process import call_apart
-from engine.lab.instances import WantedKernel, every_kernel, named_kernel, only_declared
+from engine.lab.instances import USUAL_TYPE, WantedKernel, every_kernel, named_kernel, only_declared
 from engine.lab.marks import CompilerWarning
 from engine.lab.pasted_source import DevicePart, alone, compiled_for_device, warnings_of, without_own_headers
 from engine.lab.signatures import Parameter, bare, kernels_in, parameters
@@ -102,12 +102,21 @@ def compiled_in_full(
         part.refused,
         (
             *(CompilerWarning(f'"{header}" is missing and was skipped.', line) for line, header in beside.items()),
+            *(_guess(text, one) for one in wanted if one.guessed and one.expression in found),
             *part.left_out,
             *warnings_of(source, made.warnings),
         ),
         frozenset(_variables(ptx, text)),
         frozenset(inline),
     ), made
+
+
+def _guess(text: str, one: WantedKernel) -> CompilerWarning:
+    """Return the warning about template types that the file does not tell."""
+    name, many = bare(one.name), len(one.guessed) > 1
+    types = f"{' and '.join(one.guessed)} {'are' if many else 'is'} taken to be {USUAL_TYPE}"
+    told = f"{name} is compiled as {one.name}: {types}, as the file does not say. Name it with other types if need be."
+    return CompilerWarning(told, kernels_in(text)[name].line)
 
 
 def _bodiless(file_name: str, text: str) -> Iterator[tuple[str, str]]:

@@ -30,6 +30,7 @@ _CHOSEN = re.compile(r"(?:std::)?i?(min|max)\s*\((.*)\)", re.DOTALL | re.IGNOREC
 _DIM3 = re.compile(r"(?:dim3\s*)?[({](.*)[)}]", re.DOTALL)
 _WORD = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
 _WITHOUT_ARGUMENTS = re.compile(r"\barg[cv]\b[^?;]*\?[^:;]*:([^;]*)")  # of a program that is called without any
+_OF_COMMAND_LINE = re.compile(r"\bargv\b|\b(?:ato[filq]+|strto\w+|std::sto\w+)\s*\(")
 _ELEMENT = re.compile(r"(\w+)\s*\[[^\[\]]*\]")
 _CONSTANT = re.compile(
     r"^[ \t]*(?:#[ \t]*define|(?:static[ \t]+)?const(?:expr)?[ \t]+\w+)[ \t]+(\w+)[ \t=]+([^\n;]{1,200})", re.MULTILINE
@@ -248,6 +249,7 @@ class HostCode:
             rf"\bint\s+{word}\s*[({{]\s*([^;,(){{}}]{{1,100}})[)}}]\s*;",
         ):
             every = list(islice(re.finditer(pattern, self.text, re.MULTILINE), _MOST_NAMES))
+            every = [one for one in every if not _OF_COMMAND_LINE.search(_WITHOUT_ARGUMENTS.sub("", one[1]))]
             before = [one for one in every if one.start() < self._place]
             if every:
                 found = before[-1] if before else every[0]

@@ -41,11 +41,12 @@ _ENUMERATORS = re.compile(r"\benum\b[^;{}()]{0,100}\{([^{}]{0,4000})\}")
 @dataclass(frozen=True)
 class WantedKernel:
     """A kernel to compile. `name`: a template's with its arguments; `parameters`: their names in the file; `scope`: its
-    namespaces."""
+    namespaces; `guessed`: see `guessed_types`."""
 
     name: str
     parameters: tuple[str, ...]
     scope: str
+    guessed: tuple[str, ...] = ()
 
     @property
     def expression(self) -> str:
@@ -75,7 +76,8 @@ def named_kernel(text: str, file_name: str, name: str | None) -> WantedKernel:
     called = instance(text, bare(name), declared) if declared.template and "<" not in name else name
     if called is None:
         raise NotRunnable(_unnamed(text, file_name, bare(name), declared))
-    return WantedKernel(called, declared.parameters, declared.scope)
+    guessed = guessed_types(text, name, declared)
+    return WantedKernel(called, declared.parameters, declared.scope, guessed)
 
 
 def every_kernel(text: str) -> list[WantedKernel]:
@@ -83,7 +85,7 @@ def every_kernel(text: str) -> list[WantedKernel]:
     kernels = kernels_in(text)
     called = {name: instance(text, name, one) if one.template else name for name, one in kernels.items()}
     return [
-        WantedKernel(called[name] or "", one.parameters, one.scope)
+        WantedKernel(called[name] or "", one.parameters, one.scope, guessed_types(text, name, one))
         for name, one in kernels.items()
         if called[name] and one.defined
     ]
@@ -122,36 +124,55 @@ def _unnamed(text: str, file_name: str, name: str, declared: Declared) -> str:
     return f"{name} in {file_name} is a template: name it with its arguments, such as {name}<{usual}>."
 
 
-def instance(text: str, name: str, declared: Declared) -> str | None:
-    """Return the template kernel `name` with arguments; None if the file does not give them."""
-    file = _File(text)
+def guessed_types(text: str, name: str, declared: Declared) -> tuple[str, ...]:
+    """Return the template parameters whose type the file does not tell: USUAL_TYPE takes their place."""
+    if not declared.template or "<" in name:
+        return ()
+    guessed = _instance(_File(text), name, declared)[1]
+    return tuple(own for one in declared.template if (own := _name(one)) in guessed)
+
+
+def instance(text: str, name: str, declared: Declared, usual: str = USUAL_TYPE) -> str | None:
+    """Return the template kernel `name` with arguments; None if the file does not give them. `usual`: the type where
+    the file does not tell it."""
+    return _instance(_File(text, usual), name, declared)[0]
+
+
+def _instance(file: _File, name: str, declared: Declared) -> tuple[str | None, set[str]]:
+    """Return `instance`, and the template parameters whose types are guessed for it."""
     wanted = [_type_parameter(one) for one in declared.template]
     for arguments, at in file.uses(name):
-        found = [file.meant(one, at, type_wanted) for one, type_wanted in zip(arguments, wanted, strict=False)]
+        found, guessed = [], set[str]()
+        for one, own, type_wanted in zip(arguments, declared.template, wanted, strict=False):
+            before = file.guesses
+            found.append(file.meant(one, at, type_wanted))
+            guessed |= {_name(own)} if file.guesses > before else set()
         if len(found) == len(arguments) and all(found):
             more = [one for one in declared.template[len(found) :] if "=" not in one and "..." not in one]
-            following = [
-                file.deduced(name, declared).get(_name(one)) for one in more
-            ]  # from the values that are passed
+            deduced, open_types = file.deduced(name, declared)  # from the values that are passed
+            following = [deduced.get(_name(one)) for one in more]
             if None not in following:
-                return f"{name}<{', '.join(map(str, (*found, *following)))}>"
-    deduced = file.deduced(name, declared)
+                guessed |= {_name(one) for one in more} & open_types
+                return f"{name}<{', '.join(map(str, (*found, *following)))}>", guessed
+    deduced, open_types = file.deduced(name, declared)
     given = [
         deduced.get(_name(one)) if is_type else None for one, is_type in zip(declared.template, wanted, strict=True)
     ]
     while given and given[-1] is None and "=" in declared.template[len(given) - 1]:
         given.pop()
-    return None if None in given else f"{name}<{', '.join(map(str, given))}>"
+    return None if None in given else f"{name}<{', '.join(map(str, given))}>", open_types
 
 
 class _File:
     """A text without comments, and the meaning of its names."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, usual: str = USUAL_TYPE) -> None:
+        self.usual = usual
         self.text = expanded(expanded(uncommented(text), "<<<", text), "##", text)
         self.declared = declarations(text)
         self.outside = {word for one in self.declared if not (one.called and one.body) for word in one.words}
         self.looked_up = 0
+        self.guesses = 0  # types that the file does not tell
         self.outside |= {word for found in _ENUMERATORS.findall(self.text) for word in _WORD.findall(found)}
         self.outside |= set(re.findall(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", self.text, re.MULTILINE))
 
@@ -174,14 +195,16 @@ class _File:
                 made = re.sub(rf"(?<![\w.])(?<!::){word}\b", value, made)
         return made
 
-    def deduced(self, name: str, declared: Declared) -> dict[str, str]:
-        """Deduce a template's types by name from the types of the values that a launch passes."""
+    def deduced(self, name: str, declared: Declared) -> tuple[dict[str, str], set[str]]:
+        """Deduce a template's types by name from the types of the values that a launch passes; return them, and the
+        names of those that are guessed."""
         called = {one for one in map(_name, declared.written) if re.search(rf"(?<![\w.]){one}\s*\(", self.text)}
         made = {
-            word: USUAL_TYPE
+            word: self.usual
             for word in (_name(one) for one in declared.template if _type_parameter(one))
             if not any(_name(each) in called and re.search(rf"\b{word}\b", each) for each in declared.written)
         }  # a function object is no number
+        guessed = set(made)
         for found in self._places(
             rf"(?<![\w.]){name}\s*(?:<(?!<)[^;{{}}()]{{0,200}}>\s*)?<<<[^;]{{0,400}}?>>>\s*\(([^;]{{0,1000}})\)\s*;"
         ):
@@ -194,9 +217,11 @@ class _File:
                             if re.search(r"[*\[]", written)
                             else self._type_of(given, found.start())
                         )
-                        made |= {word: kind} if kind else {}
+                        if kind:
+                            made[word] = kind
+                            guessed.discard(word)
             break
-        return made
+        return made, guessed
 
     def _value(self, word: str, at: int, type_wanted: bool, depth: int) -> str | None:
         if word in _BUILT_IN:
@@ -216,7 +241,8 @@ class _File:
                 value = self.meant((found[1] or found[2]).strip(), found.start(), type_wanted, depth + 1)
                 if value is not None:
                     return value if type_wanted else f"({value})"
-        return USUAL_TYPE if type_wanted else None
+        self.guesses += type_wanted
+        return self.usual if type_wanted else None
 
     def _handed(self, around: Declaration, place: int, type_wanted: bool, depth: int) -> str | None:
         """Return the arguments with which a host template function is called, for its parameter at `place`."""
@@ -229,7 +255,8 @@ class _File:
                 if value is not None:
                     return value
         default = template_parameters(self.text, around)[place].partition("=")[2].strip()
-        return default or (USUAL_TYPE if type_wanted else None)
+        self.guesses += type_wanted and not default
+        return default or (self.usual if type_wanted else None)
 
     def _pointed(self, passed: str) -> str | None:
         """Return the element type with which the array `passed` is declared, if it is a C type."""

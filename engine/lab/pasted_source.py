@@ -109,6 +109,7 @@ _INCOMPLETE = re.compile(r'incomplete type "\w+" \(aka "(\w+)"\)')  # a type tha
 _DECLARED_ONLY = re.compile(r"\b(__nv_bfloat162?|__half2?)\b")
 _COMPUTED = "dynamic initialization is not supported"
 _TWICE = "has already been defined"
+_ASSERTED = "static assertion failed"
 _OVERLOADED = re.compile(r'cannot determine which instance of overloaded function "(?:\w+::)*(\w+)"')
 # Errors of code that nvcc compiles and NVRTC does not: only the kernel is refused.
 NOT_HERE = re.compile(r"cannot be compiled here|a texture or surface reference")
@@ -251,6 +252,8 @@ def compiled_for_device(name: str, text: str, names: tuple[str, ...] = (), hurri
             if header and f"<{header}>" not in source.head:
                 source = replace(source, head=f"{source.head}#include <{header}>\n")
                 continue
+            if _ASSERTED in str(failed):
+                raise  # a static_assert holds for nvcc's host code, too
             gone = None if failed.line is None else _of_host(source.text, failed.line)
             if gone is not None:
                 dropped |= {word: failed for word in gone.words if word not in _CPP}

@@ -38,7 +38,8 @@ class Exact:
 @dataclass(frozen=True)
 class Reference:
     """A named computation. `meaning`: a sentence; `reads`: its names of the arrays that it reads, in order; `numbers`:
-    its names of the numbers, with defaults; `counts`: the numbers that it reads are indices of the answer.
+    its names of the numbers, with defaults; `counts`: the numbers that it reads are indices of the answer; `searches`:
+    the answer is one of the numbers, the largest.
 
     `exact(arrays, numbers, room)`: computed from the arrays before the launch; `room`: the number of elements of the
     answer's array. NotRunnable: they do not fit together.
@@ -51,6 +52,7 @@ class Reference:
     numbers: tuple[tuple[str, float], ...]
     exact: Callable[[Sequence[Array], Sequence[float], int], Exact]
     counts: bool = False
+    searches: bool = False
 
 
 def check_against(
@@ -210,7 +212,8 @@ REFERENCES: dict[str, Reference] = {
     one.name: one
     for one in (
         Reference("sum", "sum", "The first element is the sum of all numbers.", ("in",), (), _sum),
-        Reference("max", "maximum", "The first element is the largest of all numbers.", ("in",), (), _max),
+        Reference("max", "maximum", "The first element is the largest of all numbers.", ("in",), (), _max,
+                  searches=True),
         Reference("prefix-sum", "prefix sum (inclusive)", "Element i is the sum of the numbers 0 to i.", ("in",), (),
                   _prefix_sum),
         Reference("exclusive-prefix-sum", "prefix sum (exclusive)", "Element i is the sum of the numbers before i.",

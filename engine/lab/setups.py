@@ -31,6 +31,7 @@ _CALL = re.compile(
     r"\s*(?P<kernel>[\w:]+(?:<(?!<).*?>)?)\s*<<<(?P<launch>.*?)>>>\s*\((?P<arguments>.*)\)\s*;?\s*", re.DOTALL
 )
 _DYNAMIC = re.compile(r"\bextern\s+__shared__\s+(?:__align__\s*\(\s*\w+\s*\)\s*)?([\w ]+?)\s*\b\w+\s*\[\s*\]")
+_COOPERATIVE = "cooperative"  # in the place of a launch's stream
 _RIGHT = re.compile(r"\s*(\w+)\s*=\s*([\w-]+)\s*\(([^()]*)\)\s*")
 
 
@@ -50,8 +51,8 @@ class Right:
 @dataclass(frozen=True)
 class Setup:
     """A launch in words. `kernel`: its name, with a template's arguments; `grid`, `block`: one to three sizes;
-    `shared`: bytes of dynamic shared memory; `right`: its reference, or None; `assumed`: a sentence on a proposal's
-    source, "" for the user's own words."""
+    `shared`: bytes of dynamic shared memory; `right`: its reference, or None; `cooperative`: all blocks run at once,
+    for grid.sync(); `assumed`: a sentence on a proposal's source, "" for the user's own words."""
 
     kernel: str
     grid: tuple[str, ...] = GRID
@@ -59,13 +60,15 @@ class Setup:
     arguments: tuple[str, ...] = ()
     shared: str = "0"
     right: Right | None = None
+    cooperative: bool = False
     assumed: str = field(default="", compare=False)
 
     @property
     def call(self) -> str:
         """The launch in CUDA's syntax."""
-        shared = f", {self.shared}" if self.shared != "0" else ""
-        return f"{self.kernel}<<<{_dim3(self.grid)}, {_dim3(self.block)}{shared}>>>({', '.join(self.arguments)})"
+        more = [self.shared] if self.shared != "0" or self.cooperative else []
+        sizes = ", ".join([_dim3(self.grid), _dim3(self.block), *more, *[_COOPERATIVE] * self.cooperative])
+        return f"{self.kernel}<<<{sizes}>>>({', '.join(self.arguments)})"
 
 
 @dataclass(frozen=True)
@@ -82,12 +85,13 @@ def setup_of(call: str, right: str = "") -> Setup:
     """Parse a launch and a reference. NotRunnable: the words are neither."""
     found = _CALL.fullmatch(call)
     sizes = parts(found["launch"]) if found else []
-    if found is None or not 2 <= len(sizes) <= 3:
+    cooperative = len(sizes) == 4 and sizes[3].strip() == _COOPERATIVE
+    if found is None or not 2 <= len(sizes) <= 3 + cooperative:
         raise NotRunnable(f"{call!r} is not a launch such as saxpy<<<(n + 255) / 256, 256>>>(2, float32[n], n).")
     arguments = tuple(" ".join(word.split()) for word in parts(found["arguments"]))
-    shared = sizes[2].strip() if len(sizes) == 3 else "0"
+    shared = sizes[2].strip() if len(sizes) > 2 else "0"
     made = _right_of(right) if right.strip() else None
-    return Setup(found["kernel"], _sizes(sizes[0]), _sizes(sizes[1]), arguments, shared, made)
+    return Setup(found["kernel"], _sizes(sizes[0]), _sizes(sizes[1]), arguments, shared, made, cooperative)
 
 
 def propose_setup(text: str, kernel: str = "") -> Setup:
@@ -105,8 +109,9 @@ def propose_setup(text: str, kernel: str = "") -> Setup:
     grid = tuple(f"(n + {size - 1}) / {size}" for size in found.block) if found and len(block) > 1 else GRID
     size = ", ".join("n" for _ in block)
     setup = Setup(
-        name, grid, block, _propose_arguments(text, name, kernels[bare(name)], size), _propose_shared(text, name, found)
-    )
+        name, grid, block, _propose_arguments(text, name, kernels[bare(name)], size),
+        _propose_shared(text, name, found), cooperative=_meets_grid(text, name),
+    )  # fmt: skip
     if found is None or found.grid is None:
         return setup
     passed = [_as_on_host(word, one) for word, one in zip(setup.arguments, found.arguments, strict=False)]
@@ -123,12 +128,20 @@ def _propose_shared(text: str, name: str, found: HostLaunch | None) -> str:
     """Return the bytes of dynamic shared memory: those of the host's launch, else an element for each thread."""
     if found and found.shared is not None:
         return str(found.shared)
-    bodies = [uncommented(text[one.start : one.end]) for one in declarations(text) if bare(name) in one.words]
-    dynamic = next(filter(None, map(_DYNAMIC.search, bodies)), None)
+    dynamic = next(filter(None, map(_DYNAMIC.search, _bodies(text, name))), None)
     if dynamic is None:
         return "0"
     element = element_of(text, dynamic[1])
     return f"{max(4, element.size if element else 0) * prod(found.block[1:] if found else ())} * block"
+
+
+def _meets_grid(text: str, name: str) -> bool:
+    """Return whether the kernel itself waits for the whole grid."""
+    return any(re.search(r"\bthis_grid\b|\bgrid_group\b", one) and "sync" in one for one in _bodies(text, name))
+
+
+def _bodies(text: str, name: str) -> list[str]:
+    return [uncommented(text[one.start : one.end]) for one in declarations(text) if bare(name) in one.words]
 
 
 def fit_setup(setup: Setup, text: str) -> Setup:

@@ -101,10 +101,11 @@ def _head(text: str, one: Declaration) -> tuple[str, re.Match[str] | None]:
 
 
 def is_read(text: str, kernel: str, parameter: str) -> bool:
-    """Return whether a kernel reads elements of a pointer, other than to add to them."""
+    """Return whether a kernel reads elements of a pointer or of a pointer into it, other than to add to them."""
     bodies = (text[one.start : one.end].partition("{")[2] for one in declarations(text) if kernel in one.words)
     for body in map(uncommented, bodies):
-        for found in re.finditer(rf"(?<![\w.&]){parameter}\s*\[", body):
+        inside = re.findall(rf"\*\s*(?:const\s+)?(\w+)\s*=\s*&?\s*{parameter}\s*[\[+;]", body)
+        for found in re.finditer(rf"(?<![\w.&])(?:{'|'.join([parameter, *inside])})\s*\[", body):
             after = found.end() + len(_bracketed(body[found.end() : found.end() + _LONGEST_INDEX], "[]")) + 1
             if not _WRITES.match(body, after):
                 return True

@@ -96,6 +96,8 @@ COUNTERS: dict[str, Counter] = {
         Counter("atomics", "Atomics",
                 "An atomic counts once for a warp; its lanes at one address are served one after the other.",
                 json=16, parts=("global_red_requests", "global_atom_requests", "shared_atomic_requests"), plots=True),
+        Counter("global_atomics", "Atomics of global memory", "An atomic of global memory counts once for a warp.",
+                json=22, parts=("global_red_requests", "global_atom_requests"), lines=False),
         Counter("atomic_max_contention", "Lanes at one address",
                 "The most lanes of one warp that meet at one address in one atomic; they take turns.", json=17),
         Counter("shuffles", "Shuffles",

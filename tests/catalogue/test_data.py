@@ -50,3 +50,13 @@ def test_another_order_searches_for_a_number_at_another_place(schedule: str, pla
     assert (np.abs(turned).min() > 2.0**60) == schedule.startswith("independent")
     assert data.for_search(numbers, 100, None, sign) is numbers
     assert data.for_search(numbers, 2**20, schedule, sign) is numbers
+
+
+@pytest.mark.parametrize("kind", ["int32", "float32", "float64"])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_an_order_with_an_even_seed_searches_among_the_smallest_numbers(kind: str, sign: int):
+    numbers = data.for_search(data.period(kind, 7), 100, "independent:2", sign)
+    limits = np.finfo(kind) if kind.startswith("float") else np.iinfo(kind)
+    assert int(np.argmax(sign * numbers.astype(float))) == 28
+    others = np.delete(numbers, 28)
+    assert (others == (limits.min if sign > 0 else limits.max)).all() and sign * (float(numbers[28]) - others[0]) > 0

@@ -28,6 +28,9 @@ REFUSED = (
     '#inc\\\r\nlude "/etc/passwd"\n',
     '#define J(a, b) a##b\n#if J(__has_, include)("/etc/passwd")\n#endif\n',
     '#define J(a, b) a%:%:b\n#define I __has\n#if J(I, _include)("/etc/passwd")\n#endif\n',
+    '#define J(a, b) a##b\n#define Q J(__has_, include)("/etc/passwd")\n#if Q\n#endif\n',
+    '#define J(a, b) a##b\n#define I __has\n#define Q(x) J(x, _include)\n#  elif/**/ Q(I)("/etc/passwd")\n',
+    '#define J(a, b) a##b\n#if 0 /*\n*/ || J(__has_, include)("/etc/passwd")\n#endif\n',
     '#include <cuda/std/cstdint>\n#if _CCCL_HAS_INCLUDE("/etc/passwd")\n#endif\n',
     *(f"#if {question}\n#endif\n" for question in (
         'defined(__has_include) && __has_include("/etc/passwd")', "CALL(defined(__has_include))",
@@ -47,6 +50,7 @@ PASSED = (
     '#ifdef _WIN32\n#include <windows.h>\n#endif\n', '/* see\n * #include "../book.h"\n */\n',
     '__device__ const char *s = "#include \\"/x\\"";\n',
     "#if __cplusplus >= 201703L && !defined(__has_include)\n#endif\n",
+    "#define J(a, b) a##b\n#define N 3  // rows\n#if N > 2 && defined(J)\n// __has, then _include\n#endif\n",
     "#if (defined __has_include) && (__has_include(<cuda/atomic>) || X)  // as f(x) has\n#endif\n",
 )  # fmt: skip
 

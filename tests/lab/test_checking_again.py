@@ -64,10 +64,22 @@ def test_a_search_that_leaves_out_some_elements_is_wrong() -> None:
     assert found.status == "wrong" and found.choice.schedule in SEARCHED[2:]
 
 
-@pytest.mark.parametrize("start", ["-1", "-50", "1e-30f"])
-def test_a_maximum_that_starts_near_0_is_wrong_for_numbers_far_below(start: str) -> None:
-    setup = setup_of("f<<<1, 1>>>(float32[n]=random, float32[1], n)", "out = max(in)")
-    assert check_own(setup, 64, LARGEST.replace("START", start), "mine.cu").measurement.status == "wrong"
+@pytest.mark.sampled(quick=3)
+@pytest.mark.parametrize(("kind", "start"), [("float", "-1"), ("float", "1e-30f"), ("float", "-100"), ("int", "-1000"),
+                                             ("float", "-1e38f"), ("int", "-2147483647")])  # fmt: skip
+def test_a_maximum_that_starts_from_a_guess_is_wrong(kind: str, start: str) -> None:
+    setup = setup_of(f"f<<<1, 1>>>({kind}32[n]=random, {kind}32[1], n)", "out = max(in)")
+    text = LARGEST.replace("float", kind)
+    assert check_own(setup, 64, text.replace("START", start), "mine.cu").measurement.status == "wrong"
+
+
+@pytest.mark.sampled(quick=1)
+@pytest.mark.parametrize(("kind", "start"), [("float", "-FLT_MAX"), ("float", "-INFINITY"), ("int", "INT_MIN"),
+                                             ("uint", "0"), ("float", "in[0]")])  # fmt: skip
+def test_a_maximum_that_starts_from_the_smallest_number_is_right(kind: str, start: str) -> None:
+    setup = setup_of(f"f<<<1, 1>>>({kind}32[n]=random, {kind}32[1], n)", "out = max(in)")
+    text = LARGEST.replace("float", kind)
+    assert check_own(setup, 64, text.replace("START", start), "mine.cu").measurement.status == "ok"
 
 
 def test_a_sum_without_repeated_numbers_is_wrong() -> None:

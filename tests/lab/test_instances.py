@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engine.lab.instances import instance
+from engine.lab.instances import guessed_types, instance
+from engine.lab.kernels import kernel
 from engine.lab.signatures import kernels_in
 
 ONE, SIZE = "template <class A> __global__ void k(A *a) { }\n", "template <int N> __global__ void k(int *a) { }\n"
@@ -49,3 +50,15 @@ def test_a_template_is_named_as_its_file_launches_it(name: str) -> None:
 def test_a_text_that_says_it_a_thousand_times_is_read_soon(piece: str) -> None:
     text = SIZE + piece * (30_000 // len(piece))
     instance(text, "k", kernels_in(text)["k"])
+
+
+@pytest.mark.parametrize(("host", "guessed"), [
+    ("", ("A",)), ("int main() { int *p; k<<<1, 2>>>(p); }", ()), ("int main() { k<int, 3><<<1, 2>>>(p); }", ()),
+    ("template <typename U> void run(U *x) { k<U, 3><<<1, 2>>>(x); }", ("A",)),
+    ("template <typename U> void run(U *x) { k<U, 3><<<1, 2>>>(x); }\nint main() { run<int>(0); }", ()),
+])  # fmt: skip
+def test_a_type_that_the_file_does_not_tell_is_named(host: str, guessed: tuple[str, ...]) -> None:
+    text = BOTH + host
+    declared = kernels_in(text)["k"]
+    assert guessed_types(text, "k", declared) == guessed and len(kernel(text).warnings) == len(guessed)
+    assert (instance(text, "k", declared, "double") != instance(text, "k", declared)) == bool(guessed)

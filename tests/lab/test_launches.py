@@ -25,6 +25,10 @@ FILES = {
     "assigned": ("int main() { dim3 t = dim3(8, 4, 1); k <<< 1, t >>> (a, b, n); }", ((8, 4), 0)),
     "in place": ("int main() { k<<<dim3(1, 2), dim3(8, 4, 2)>>>(a, b, n); }", ((8, 4, 2), 0)),
     "unknown": ("int main(int c, char **v) { int t = atoi(v[1]); k<<<1, t>>>(a, b, n); }", None),
+    "given by a user, if at all": (
+        "int main(int c, char **argv) { int t = 64; if (c > 1) t = atoi(argv[1]); k<<<1, t>>>(a, b, n); }",
+        ((64,), 0),
+    ),
     "too many": ("int main() { k<<<1, 2048>>>(a, b, n); }", None),
     "itself": ("int main() { int t = t; k<<<1, t>>>(a, b, n); }", None),
     "not launched": ("", None),
@@ -110,6 +114,8 @@ def test_a_program_s_own_launch_is_proposed_and_runs_clean(name: str) -> None:
 def test_an_array_that_a_kernel_reads_is_never_proposed_with_zeros() -> None:
     text = "__global__ void k(float *a, float *b, float *c, int *d) { b[0] = a[0]; c[0] += 2; atomicAdd(&d[1], 1); }\n"
     assert [word.partition("=")[2] for word in propose_setup(text).arguments] == ["random", "zeros", "zeros", "zeros"]
+    text = "__global__ void k(int *a, int *b) { int *own = a + 1; own[0] += own[1]; int *to = &b[1]; *to = 1; }"
+    assert [word.partition("=")[2] for word in propose_setup(text).arguments] == ["random", "zeros"]
 
 
 def test_a_renamed_kernel_keeps_its_launch() -> None:

@@ -271,3 +271,17 @@ def test_a_slow_compilation_is_repeated_with_less_optimisation(monkeypatch: pyte
     assert asked == [("k", False, CPU_S - HURRIED_S), ("k", False, True, HURRIED_S)]
     assert "optimise less" in kernel.warnings[0]
     assert kernel.run(1, 1, (np.zeros(500, np.float32),)).arrays["a"].tolist() == [0] * 500
+
+
+@pytest.mark.parametrize(("head", "line"), [
+    ("static_assert(0);\n", 1), ("\nnamespace a { static_assert(sizeof(int) == 8, \"no\"); }\n", 2),
+    ("struct H { std::vector<int> v; };\nstatic_assert(sizeof(H) == 24);\n", None),
+])  # fmt: skip
+def test_a_static_assert_that_fails_is_the_compilers_refusal(head: str, line: int | None) -> None:
+    """One about a type of the host says nothing here, because that type is not compiled."""
+    if line is None:
+        assert engine.kernel(head + KERNEL).name == "k"
+    else:
+        with pytest.raises(CompileError) as caught:
+            engine.kernel(head + KERNEL)
+        assert caught.value.line == line

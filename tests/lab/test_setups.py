@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from engine.lab.checking import check_own
 from engine.lab.setups import MOST_BYTES, Right, Setup, evaluate, fit_setup, launching, propose_setup, setup_of
 from engine.records import NotRunnable
 from tests.sentences import refused
@@ -73,3 +76,21 @@ def test_a_proposed_launch_fits_the_parameters_and_keeps_given_arguments() -> No
 def test_an_impossible_launch_is_refused(call: str, right: str, key: str) -> None:
     with refused(key, NotRunnable):
         launching(setup_of(call, right), 64)
+
+
+def test_a_kernel_that_waits_for_the_grid_is_launched_cooperatively() -> None:
+    text = """#include <cooperative_groups.h>
+    __global__ void f(int *x, int *out, int n) {
+        auto grid = cooperative_groups::this_grid();
+        int i = grid.thread_rank();
+        if (i < n) x[i] = i;
+        grid.sync();
+        if (i < n) out[i] = x[n - 1 - i];
+    }
+    __global__ void g(int *x) { x[0] = 1; }"""
+    setup = propose_setup(text)
+    assert setup.cooperative and not propose_setup(text, "g").cooperative
+    assert setup.call.endswith(", 0, cooperative>>>(int32[n]=random, int32[n]=zeros, n)")
+    assert setup_of(setup.call) == setup
+    assert check_own(setup, 1000, text, "mine.cu").measurement.status == "ok"
+    assert check_own(replace(setup, cooperative=False), 1000, text, "mine.cu").measurement.status == "crashed"

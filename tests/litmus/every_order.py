@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from engine.backends.emulator.loading import load
-from engine.backends.emulator.ptx.program import BasicBlock, Program
+from engine.backends.emulator.ptx.program import BasicBlock, Program, cut_at_atomics
 from engine.backends.emulator.ptx.traits import traits_of
 from engine.backends.emulator.running import lanes
 from engine.backends.emulator.state.schedule import Schedule
@@ -53,9 +53,9 @@ class EveryThread:
     def __init__(self, program: Program, crews: list[Array], choices: Choices) -> None:
         self._program, self._crews, self._choices = program, crews, choices
 
-    def deal(self) -> list[Array]:
-        """Return the crews."""
-        return self._crews
+    def deal(self) -> list[tuple[Array, None]]:
+        """Return the crews, in all blocks."""
+        return [(crew, None) for crew in self._crews]
 
     def choose(self, keys: list[tuple[int, int]]) -> tuple[int, int]:
         """Return the group that runs next."""
@@ -83,7 +83,7 @@ def outcomes(text: str, name: str, threads: int, where: str) -> Iterator[tuple[O
     block number k the first lane of warp k).
     """
     source = Source("test.cu", text, "int32")
-    program = load(source, name)
+    program = cut_at_atomics(load(source, name))
     block = 32 if where == "lanes" else 32 * threads
     rows = np.arange(block)
     each = rows if where == "lanes" else rows // 32

@@ -63,6 +63,20 @@ OTHERS = {
     "each constant once": ("constant-one-word", "", {"round < ROUNDS": "round < 32", "sum += ": "sum += 2 * "}),
     "shuffles in each row": ("crovella-row-sums", "row_sums_shuffle", {}),
     "a copy per warp": ("histogram-shared", "histogram_warps", {}),
+    "two columns too many and one": ("one-matrix-padding", "", {"[32 + 1]": "[32 + 3]"}),
+    "words mixed in the tile": ("one-matrix-padding", "", {"[32 + 1]": "[32]", "[r][tid % 32]": "[r][(tid ^ r) % 32]",
+                                "[tid][c]": "[tid][(c ^ tid) % 32]"}),
+    "padding in place of sequential addresses": ("harris-banks", "reduce_strided", {
+        "partial[BLOCK_SIZE]": "partial[BLOCK_SIZE * 33 / 32]", "partial[tid] =": "partial[tid + tid / 32] =",
+        "partial[index] += partial[index + stride]":
+        "partial[index + index / 32] += partial[index + stride + (index + stride) / 32]"}),
+    "shuffles in the last warp": ("harris-banks", "reduce_unroll_shuffle", {}),
+    "the tile of N turned": ("cs121-tiling", "",
+                             {"tile_N[ty][tx]": "tile_N[tx][ty]", "tile_N[k][tx]": "tile_N[tx][k]"}),
+    "the element of N in the inner loop": ("beyond-tiling-registers", "", {
+        "            float n = tile_N[k][tx];\n": "", " * n;": " * tile_N[k][tx];"}),
+    "no volatile": ("banks-pairs", "", {"volatile __shared__": "__shared__"}),
+    "work in one turn": ("barriers-needless", "", {"step < 4; ++step": "step < 1; ++step", "warp % 4 == step": "true"}),
 }  # fmt: skip
 
 

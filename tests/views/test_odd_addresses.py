@@ -7,7 +7,8 @@ import random
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.views.pages import markdown_of, opened
+from tests.views.pages import markdown_of, messages_of, opened
+from views.html.parts import code_in
 from views.shared.address import NAMES
 
 PAGES = ("", "sweep", "inside", "lab", "sheets", "machine")
@@ -39,6 +40,36 @@ def opens(app: AppTest, address: dict[str, str]) -> str | None:
 ])  # fmt: skip
 def test_an_odd_value_is_no_traceback(page: str, name: str, value: str) -> None:
     opened(page, **{name: value})
+
+
+@pytest.mark.sampled(quick=2, thorough=7)
+@pytest.mark.parametrize(("page", "name", "value", "beside"), [
+    ("", "show", "foo", {}), ("", "counter", "foo", {}), ("", "below", "foo", {"ladder": "cs121-tiling"}),
+    ("", "partitions", "100", {"ladder": "cooper"}), ("inside", "heat", "foo", {}), ("lab", "heat", "foo", {}),
+    ("sweep", "value", "`foo`", {}),
+])  # fmt: skip
+def test_an_unknown_value_is_said_and_stays_said(page: str, name: str, value: str, beside: dict[str, str]) -> None:
+    app = opened(page, **beside, **{name: value})
+    for _ in range(2):
+        (said,) = messages_of(app)
+        assert repr(value) in said and app.query_params.get(name) != [value]
+        app.run()
+
+
+def test_a_plot_that_this_rung_lacks_is_said_until_the_next_step() -> None:
+    app = opened(show="errors", ladder="harris")
+    assert len(messages_of(app, "info")) == 1 and not messages_of(app)
+    app.run()
+    assert len(messages_of(app, "info")) == 1
+    app.button("next").click().run()
+    assert not messages_of(app, "info")
+
+
+@pytest.mark.parametrize(("sentence", "count"), [
+    ("`a` and `b`", 2), ("there is no '`a`': use `b`", 1), ('not "`a`", but the kernel\'s `b` and a thread\'s `c`', 2),
+])  # fmt: skip
+def test_quoted_text_keeps_its_backticks(sentence: str, count: int) -> None:
+    assert code_in(sentence).count("<code>") == count
 
 
 @pytest.mark.sampled(quick=0, thorough=3)

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable
 from html import escape
 
+_CODE = re.compile(r"(?<!\w)(?:&#x27;.*?&#x27;|&quot;.*?&quot;)(?!\w)|`([^`]+)`")
+
 
 def tile(title: str, value: str, *, unit: str = "", below: str = "", tip: str = "", dim: bool = False) -> str:
     """Return a tile with one number; "" shows a dash. `dim`: in a lighter colour; `unit` and `below`: HTML."""
@@ -21,8 +23,9 @@ def tiles(many: Iterable[str], kind: str = "") -> str:
 
 
 def code_in(sentence: str) -> str:
-    """Return the sentence as HTML; text between backticks is code."""
-    return re.sub("`([^`]+)`", r"<code>\1</code>", escape(sentence))
+    """Return the sentence as HTML; text between backticks is code, but quoted text, which a reader may have typed,
+    stays as it is."""
+    return _CODE.sub(lambda found: f"<code>{found[1]}</code>" if found[1] else found[0], escape(sentence))
 
 
 def sentence_case(words: str) -> str:

@@ -25,7 +25,7 @@ from views.picture import component
 from views.server.navigation import toolbar
 from views.shared import address, keyboard, menus, messages, rungs, work
 from views.shared.menus import AUTO, LOCKSTEP
-from views.shared.notices import shown_instead
+from views.shared.notices import replace_unknown, shown_instead
 from views.shared.slots import Slot
 
 Element = st.delta_generator.DeltaGenerator
@@ -38,6 +38,7 @@ LABELS = {name: COUNTERS[name].label for name in ON_LINES}
 def settings(topic: Topic, ladder: Ladder, position: int) -> None:
     """Show the row of menus."""
     parameters = menus.has_parameters(topic)
+    told = st.container()
     columns = st.columns([1.15, 0.95, 0.85, *([0.9] if parameters else []), 1.45, 1.5], vertical_alignment="bottom")
     meant = LABELS[changes.shown_counter(ladder, position)]
     with columns[0]:
@@ -51,6 +52,7 @@ def settings(topic: Topic, ladder: Ladder, position: int) -> None:
             menus.parameter(KERNELS[ladder.rungs[position].kernel])
     with columns[-2]:
         menus.schedule()
+    replace_unknown("heat", "counter", LABELS | {AUTO: "the usual one"}, AUTO, told)
     with columns[-1]:
         menus.select(f"Counter: {meant}" if chosen_counter(AUTO) == AUTO else "Counter", "heat",
                        [AUTO, *ON_LINES], AUTO, {AUTO: "what this rung changes", **LABELS},

@@ -9,6 +9,7 @@ import streamlit as st
 
 from engine.lab.arguments import ARRAY
 from engine.lab.filling import FILLS
+from engine.lab.instances import USUAL_TYPE, guessed_types, instance
 from engine.lab.references import REFERENCES
 from engine.lab.setups import Right, Setup, fit_setup, propose_setup
 from engine.lab.signatures import Declared, bare, kernels_in
@@ -19,6 +20,7 @@ from views.shared import messages
 from views.shared.messages import code, label
 
 TYPES = ("float32", "float64", "float16", "int32", "uint32", "int64", "int16", "uint8", "int8", "bool")
+OTHER_TYPES = ("double", "int", "unsigned int")  # for a template's type that the file does not tell
 NOTHING = "nothing: show the first elements"
 COMPUTED = "A number, or computed from n and block: (n + block - 1) / block"
 
@@ -50,13 +52,20 @@ def _kernel(draft: Draft, setup: Setup) -> Setup:
     kernels = kernels_in(draft.text)
     if len(kernels) == 1 and not any(one.template for one in kernels.values()):
         return setup
-    names = [setup.kernel, *(name for name in kernels if name != setup.kernel)]
+    own = bare(setup.kernel)
+    types = guessed_types(draft.text, setup.kernel, kernels[own])
+    if types:
+        st.caption(label(f"The file does not say which type {' or '.join(types)} is: {USUAL_TYPE} is taken. "
+                         "Choose the kernel with another type below."))  # fmt: skip
+    others = [instance(draft.text, own, kernels[own], kind) for kind in OTHER_TYPES] if types else []
+    names = list(dict.fromkeys([setup.kernel, *kernels, *filter(None, others)]))
     kernel = st.selectbox("Kernel", names, 0, key=f"{draft.id} kernel of {' '.join(kernels)}", accept_new_options=True,
                           help="A template with its arguments: sum<float, 128>")  # fmt: skip
     if not kernel or kernel == setup.kernel:
         return setup
+    proposed = propose_setup(draft.text, kernel)
     same = bare(kernel) == bare(setup.kernel)
-    return replace(setup, kernel=kernel) if same else propose_setup(draft.text, kernel)
+    return replace(setup, kernel=kernel, arguments=proposed.arguments) if same else proposed
 
 
 def _launch(form: str, setup: Setup) -> Setup:
@@ -71,7 +80,9 @@ def _launch(form: str, setup: Setup) -> Setup:
         shared = _words(
             "Shared memory (bytes)", f"{form} shared", setup.shared, "What extern __shared__ gets: 4 * block"
         )
-    return replace(setup, grid=_parts(grid), block=_parts(block), shared=shared)
+    cooperative = st.checkbox("Cooperative launch", setup.cooperative, key=f"{form} cooperative",
+                              help="All blocks at once, for grid.sync()")  # fmt: skip
+    return replace(setup, grid=_parts(grid), block=_parts(block), shared=shared, cooperative=cooperative)
 
 
 def _arguments(form: str, setup: Setup, declared: Declared) -> Setup:

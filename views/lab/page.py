@@ -24,6 +24,7 @@ from views.lab.work import Press
 from views.server.navigation import toolbar
 from views.shared import address, keyboard, menus, messages, rungs
 from views.shared.menus import AUTO, LOCKSTEP
+from views.shared.notices import replace_unknown
 
 HTML = Path(__file__).parents[1] / "html"
 REQUEST = "draft request"
@@ -95,6 +96,7 @@ def start_row(ladder: Ladder | None) -> int:
 def settings(draft: Draft, ladder: Ladder | None, position: int) -> Press | None:
     """Show the menus beside the editor, and return the press that they describe. None, with a sentence, if it cannot
     run."""
+    replace_unknown("heat", "counter", LABELS | {AUTO: "the usual one"}, AUTO)
     # On several rows if necessary, so no menu is too narrow for its words.
     row = st.container(horizontal=True, vertical_alignment="bottom", key="labmenus")
     with row.container(width=WIDE if ladder else SMALL):

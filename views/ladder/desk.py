@@ -22,6 +22,7 @@ from views.ladder.results import Results, bars_of, shows_counters
 from views.ladder.view import WORK, Bars, Facts, Page, Scene, Section, facts_of
 from views.server.navigation import toolbar
 from views.shared import address, keyboard, work
+from views.shared.notices import replace_unknown
 from views.shared.rungs import MOST_LABELS
 from views.shared.slots import RawHtml, Slot
 
@@ -109,10 +110,10 @@ def section_chosen(page: Page) -> Section | None:
     sections = page.sections
     if not sections:
         return None
-    if st.session_state.get("below") not in sections:
-        st.session_state["below"] = next(iter(sections))
+    titles = {name: section.title for name, section in sections.items()}
+    replace_unknown("below", "section", titles, next(iter(sections)))
     st.segmented_control("Beside the lecture", list(sections), default=st.session_state["below"], key="below",
-                         format_func=lambda name: sections[name].title, required=True,
+                         format_func=titles.get, required=True,
                          label_visibility="collapsed")  # fmt: skip
     section = sections[st.session_state["below"]]
     if section.controls is not None:

@@ -9,14 +9,20 @@ import streamlit as st
 
 from engine.catalogue import KERNELS, TOPICS, Kernel, Ladder, Rung, Topic
 from engine.history import history
+from engine.history.tables import COLUMNS
 from engine.plan import strides
 from engine.records import CACHE_STATES, NotRunnable
+from engine.records.counters import IN_PLOTS
 from engine.service import service
 from views.ladder import actions, desk, opening, reveal, slide
-from views.ladder.resolve import page_of
+from views.ladder.panels import trapezoids
+from views.ladder.resolve import PLOT_TITLES, page_of
 from views.ladder.view import WORK, Page
 from views.shared import address, keyboard, menus, messages, presentation, rungs, work
 from views.shared.menus import AUTO, LOCKSTEP
+from views.shared.notices import replace_unknown, shown_instead
+
+COUNTER_TITLES = {name: COLUMNS[name].title for name in IN_PLOTS}
 
 # The menus in the drawer, and their names in a list of what was changed.
 DRAWER = {"dtype": "type", "cache": "L2 cache", "combine": "combined by", "schedule": "order", "grid": "blocks",
@@ -105,6 +111,9 @@ def show() -> None:
         if not presentation.is_followed():
             settings(ladder, topic, ladder.rungs[position])
     shown = reveal.shown(ladder, presenting)
+    replace_unknown("show", "plot", PLOT_TITLES, "")
+    replace_unknown("counter", "counter", COUNTER_TITLES, "")
+    replace_unknown(trapezoids.SLIDER, "number of trapezoids", trapezoids.COUNTS, "")
     order = str(st.session_state.get("schedule") or LOCKSTEP)
     chosen = {**own, "cache": "cold-clean", "combine": AUTO, "grid": AUTO, "device": AUTO}
     chosen |= {name: str(st.session_state[name]) for name in chosen if st.session_state.get(name)}
@@ -127,6 +136,7 @@ def show() -> None:
         messages.error(str(refused))
         keyboard.on_key({})
         return
+    say_which_plot(page, plot)
     keys(page)
     if presenting:
         tell_followers(page)
@@ -134,6 +144,14 @@ def show() -> None:
         tell_followers(page)  # again, with the results of the runs
     else:
         desk.show(page, top)
+
+
+def say_which_plot(page: Page, asked: str) -> None:
+    """Say that the plot of the address is not one of this rung's, until the reader steps or chooses another plot."""
+    said = ""
+    if asked and asked != page.plot.name and address.given("show"):
+        said = f"This rung has no plot {PLOT_TITLES[asked]!r}. Shown instead: {page.plot.title}."
+    shown_instead("plot of the rung", (page.rung.kernel, asked), said, moved=True)
 
 
 def tell_followers(page: Page) -> None:

@@ -45,6 +45,7 @@ PLOTS: tuple[Plot, ...] = (
     paper.PICTURE,
     motion.SCENE,
 )
+PLOT_TITLES = {plot.name: plot.title for plot in PLOTS}
 SECTIONS: tuple[Section, ...] = (
     arithmetic.SECTION,
     paper.SECTION,

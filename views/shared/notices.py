@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import streamlit as st
 
-from views.shared import messages
+from views.shared import address, messages
 
 _KEPT = "shown instead"
 
@@ -25,3 +27,24 @@ def shown_instead(
         kept.pop(menu, None)
     elif sentence:
         (messages.info if moved else messages.error)(sentence, place)
+
+
+def replace_unknown(
+    name: str, what: str, known: Mapping[str, str], otherwise: str, place: messages.Place | None = None
+) -> str:
+    """Replace a value that is not known here, and say so if the address has it; return the value, or `otherwise`.
+
+    `what`: the kind of value, in the sentence; `known`: the words of each value; `otherwise`: a value, or "" if the
+    page chooses one itself.
+    """
+    asked, said = st.session_state.get(name), ""
+    if asked not in known:
+        if asked and address.given(name):
+            said = f"There is no {what} {asked!r} here. Shown instead: {known.get(otherwise) or 'the usual one'}."
+        if otherwise:
+            st.session_state[name] = otherwise
+        else:
+            address.forget(name)
+    now = st.session_state.get(name)
+    shown_instead(name, now, said, place=place)
+    return str(now or otherwise)

@@ -89,8 +89,9 @@ def own(sheet: Sheet) -> Draft:
 
 
 def begin_beside(mine: Draft, text: str) -> None:
-    """Open a link's text as a draft of its own; the same link leads to the same draft."""
+    """Open a link's text as a draft of its own, unless it is the student's; the same link leads to the same draft."""
     if text == mine.text:
+        go_back(mine.id)
         return
     id = f"{mine.id[:31].strip('_')}-{sha256(text.encode()).hexdigest()[:8]}"
     if drafts.draft_of(id) is None:

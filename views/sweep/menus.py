@@ -12,7 +12,7 @@ from engine.records.counters import IN_PLOTS
 from engine.records.words import size_text
 from views.shared import address, menus
 from views.shared.messages import Place
-from views.shared.notices import shown_instead
+from views.shared.notices import replace_unknown, shown_instead
 from views.sweep.sweep import OVER, Sweep, fitting, kernels_of, parameters_of, ways_of
 
 
@@ -150,6 +150,7 @@ def controls() -> Sweep:
         device = menus.device()
     keys = [topic.metric, "time_us", "percent_of_peak", *IN_PLOTS]
     words = {key: f"{COLUMNS[key].title}{', counted' if COLUMNS[key].group == COUNTED else ''}" for key in keys}
+    replace_unknown("value", "quantity", words, topic.metric, told)
     with columns[5]:
         key = menus.select("Plotted", "value", keys, topic.metric, words)
     base = Choice(
@@ -162,8 +163,7 @@ def controls() -> Sweep:
     )
     chosen = fitting(over, sorted(map(int, values)), base.n, base.block_size)
     order = [kernel.name for kernel in topic.kernels if kernel.name in kernels]
-    shown = key if key in keys else topic.metric
-    return Sweep(topic, over, tuple(order), tuple(chosen), base, shown, parameters_of(topic).get(parameter or ""))
+    return Sweep(topic, over, tuple(order), tuple(chosen), base, key, parameters_of(topic).get(parameter or ""))
 
 
 def fixed(label: str) -> str:

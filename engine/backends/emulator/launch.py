@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from engine.backends.emulator.loading import load
-from engine.backends.emulator.ptx.program import Program
+from engine.backends.emulator.ptx.program import Program, cut_at_atomics
 from engine.backends.emulator.ptx.syntax import PtxError, Variable
 from engine.backends.emulator.running import chunk
 from engine.backends.emulator.running.dependence import caveats_of
@@ -199,6 +199,8 @@ def _run_launch(
     progress: Progress | None,
 ) -> Machine:
     check_residency(step)
+    if schedule.kind == "independent":
+        program = cut_at_atomics(program)
     machine = Machine(
         program, device.space, arguments, device.symbols(step.source, program), step.grid, step.block,
         step.source.name, step.shared_bytes, step.cooperative, _workspace(device, step), device.launches, schedule,

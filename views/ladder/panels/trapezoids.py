@@ -16,6 +16,7 @@ from views.ladder.view import Facts, Page, Picture, run_sizes
 from views.shared import address, work
 
 SLIDER = "partitions"
+COUNTS = {str(count): f"{count} trapezoids" for count in trapezoids.PARTITIONS}
 SIZES = tuple(2**power for power in range(3, 23))
 EIGHT_WIDE = {"n": "16", "block": str(trapezoids.LECTURE_BLOCK), "dtype": "float64"}
 
@@ -26,17 +27,16 @@ def offered(page: Page) -> bool:
 
 
 def partitions() -> int:
-    """Return the slider's value; an unknown word in the address counts as none."""
+    """Return the slider's value, or its default."""
     asked = str(st.session_state.get(SLIDER) or "")
-    known = [str(count) for count in trapezoids.PARTITIONS]
-    return int(asked) if asked in known else trapezoids.DEFAULT
+    return int(asked) if asked in COUNTS else trapezoids.DEFAULT
 
 
 def controls(page: Page) -> None:
     """Show the slider, and a link to the lecture's race with 8 threads at a time."""
     st.session_state[SLIDER] = str(partitions())
     slider, button, link = st.columns([1.5, 0.8, 1], vertical_alignment="bottom")
-    slider.select_slider("Trapezoids", [str(count) for count in trapezoids.PARTITIONS], key=SLIDER,
+    slider.select_slider("Trapezoids", list(COUNTS), key=SLIDER,
                          value=st.session_state[SLIDER],
                          help="N points make N − 1 trapezoids. This number is for the picture only.")  # fmt: skip
     button.button("Blocks of 8", key="eight wide", on_click=_eight_wide, args=(page,), icon=":material/view_column:",

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import accumulate, pairwise
 
 from engine.backends.emulator.ptx.block_order import running_order
 from engine.backends.emulator.ptx.calls import Callee, argument_moves
@@ -103,7 +104,7 @@ class Program:
 
     `requests`: the shared memory requests that differ from the PTX. `callees`: the functions called at run time;
     `passed`: the moves of their calls; `deepest`: the most open calls, None with recursion. `functions`: all device
-    functions of the module. `placed`: the parameters read at computed addresses.
+    functions of the module. `placed`: the parameters read at computed addresses. `cut`: see `cut_at_atomics`.
     """
 
     name: str
@@ -120,6 +121,7 @@ class Program:
     deepest: int | None = 0
     functions: tuple[str, ...] = ()
     placed: tuple[Variable, ...] = ()
+    cut: bool = False
 
     def block_at(self, place: int) -> BasicBlock:
         """Return the block at a place. In a call, a place is a block number minus a multiple of the block count."""
@@ -275,6 +277,37 @@ def _with_liveness(blocks: list[BasicBlock]) -> tuple[BasicBlock, ...]:
             if out != live_out[block.index] or before != live_in[block.index]:
                 live_out[block.index], live_in[block.index], changed = out, before, True
     return tuple(replace(b, live_in=live_in[b.index], live_out=live_out[b.index]) for b in blocks)
+
+
+# ---- atomics apart
+
+
+@lru_cache(maxsize=64)
+def cut_at_atomics(program: Program) -> Program:
+    """Return the program with a basic block for each atomic: lanes may run between two atomics of another lane.
+
+    It is the same program if no basic block has two.
+    """
+    pieces = [_pieces(block.body) for block in program.blocks]
+    if all(len(each) == 1 for each in pieces):
+        return program
+    starts = [0, *accumulate(map(len, pieces))]
+    made: list[BasicBlock] = []
+    for block, bodies in zip(program.blocks, pieces, strict=True):
+        for number, body in enumerate(bodies, start=1):
+            index, last = len(made), number == len(bodies)
+            end = block.terminator if last else None
+            after = tuple(starts[place] for place in block.successors) if last else (index + 1,)
+            uses, defs = uses_and_defs((*body, end) if end else body, program.carry)
+            made.append(BasicBlock(index, body, end, after, uses, defs, 0, 0))
+    callees = {name: replace(one, entry=starts[one.entry]) for name, one in program.callees.items()}
+    return replace(program, blocks=_with_liveness(made), callees=callees, cut=True)
+
+
+def _pieces(body: tuple[Instruction, ...]) -> list[tuple[Instruction, ...]]:
+    """Return the instructions of a basic block in pieces with one atomic each."""
+    places = [place for place, item in enumerate(body) if traits_of(item.opcode).memory == "atomic"][1:]
+    return [body[start:end] for start, end in pairwise((0, *places, len(body)))]
 
 
 def _without_unread(block: BasicBlock, carry: int) -> BasicBlock:

@@ -283,8 +283,9 @@ class Chunk:
         if self.watch.watching and lanes.alive and sum(mask.lanes for mask in masks) == lanes.alive.lanes:
             self.watch.note_convergence(place, lanes.alive)
         for mask in masks:
-            for number, crew in enumerate(lanes.crews.deal()):
-                part = lanes.masks.common(mask, lanes.masks.rectangle(crew, lanes.masks.all_columns))
+            for number, (rows, columns) in enumerate(lanes.crews.deal()):
+                columns = lanes.masks.all_columns if columns is None else columns
+                part = lanes.masks.common(mask, lanes.masks.rectangle(rows, columns))
                 if part is not None:
                     lanes.groups.add((place, number), part)
 

@@ -291,7 +291,8 @@ class Lanes:
         self.groups = Groups(self.masks)
         self.barriers = Barriers(self.masks, machine.resident.votes)
         self.parked: dict[int, Mask] = {}
-        self.crews = Crews(machine.schedule, machine.rows) if machine.schedule.kind == "independent" else None
+        ahead = machine.resident.blocks if machine.program.cut else 0
+        self.crews = Crews(machine.schedule, machine.rows, ahead) if machine.schedule.kind == "independent" else None
         self._whole: dict[tuple[int, int], tuple[bool, Mask, Mask]] = {}
 
     def close(self) -> None:

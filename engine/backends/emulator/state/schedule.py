@@ -4,7 +4,8 @@
   The group of lanes with the smallest program counter runs first.
 * "independent": any lane may run ahead of the others of its warp until they must converge, as since Volta. The last
   blocks run first, the lanes of an atomic take turns in a random order, and volatile stores may arrive late
-  (`store_buffer`). `seed` determines the order; each seed gives one legal and adversarial execution.
+  (`store_buffer`). Other blocks may run between two atomics of a block (`ptx.program.cut_at_atomics`). `seed`
+  determines the order; each seed gives one legal and adversarial execution.
 * "waves": lockstep, with `blocks_per_wave` blocks at a time; the next wave starts when the last one has ended.
 """
 
@@ -54,17 +55,22 @@ def schedule_line(schedule: Schedule) -> str:
 
 
 class Crews:
-    """The lanes that run ahead together under "independent": at every convergence point the rows get new crews.
+    """The lanes that run ahead together under "independent": at every convergence point the lanes get new crews.
 
-    All choices come from the seed, so a run can be repeated.
+    `rows`: the lanes of a block; `blocks`: how many blocks may get ahead of each other, 0: none. All choices come from
+    the seed, so a run can be repeated.
     """
 
-    def __init__(self, schedule: Schedule, rows: int) -> None:
+    def __init__(self, schedule: Schedule, rows: int, blocks: int) -> None:
         self.random = random.Random(schedule.seed)
-        self.rows = rows
+        self.rows, self.blocks = rows, blocks
 
-    def deal(self) -> list[Array]:
-        """Return disjoint bool vectors that cover the rows, in the order in which they run."""
+    def deal(self) -> list[tuple[Array, Array | None]]:
+        """Return disjoint rectangles that cover the lanes, in the order in which they run: bool vectors of rows, and of
+        blocks (None: all)."""
+        if self.blocks > 1 and self.random.random() < 0.5:  # blocks apart
+            parts, every = np.array([self.random.randrange(4) for _ in range(self.blocks)]), np.ones(self.rows, bool)
+            return [(every, parts == part) for part in range(4) if (parts == part).any()]
         lanes = np.arange(self.rows) % WARP
         match self.random.randrange(4):
             case 0:  # three single lanes first or last
@@ -77,10 +83,11 @@ class Crews:
                 chosen = np.array([self.random.random() < 0.5 for _ in range(self.rows)])
         crews = [half for half in (chosen, ~chosen) if half.any()]
         self.random.shuffle(crews)
-        return crews
+        return [(crew, None) for crew in crews]
 
     def choose(self, keys: list[tuple[int, int]]) -> tuple[int, int]:
-        """Return the group that runs next, of groups (block of the program, crew): mostly of the first crew."""
+        """Return the group that runs next, of groups (block of the program, crew): mostly of the first crew, but of any
+        if blocks may get ahead of each other."""
         crews = sorted({crew for _, crew in keys})
-        crew = crews[-1] if self.random.random() < 0.05 else crews[0]
+        crew = self.random.choice(crews) if self.blocks > 1 else crews[-1] if self.random.random() < 0.05 else crews[0]
         return min(key for key in keys if key[1] == crew)

@@ -163,3 +163,26 @@ def test_lanes_wait_for_those_that_a_shuffle_names():
     for seed in range(5):
         other = small_kernels.execute(text, out=np.arange(64, dtype=np.int32), schedule=Schedule("independent", seed))
         np.testing.assert_array_equal(other["out"], usual)
+
+
+STACK = """extern "C" __global__ void f(int *top, int *slots, int *popped) {
+    if (threadIdx.x == THREAD) {
+        int number = atomicExch(slots + atomicSub(top, 1) - 1, 0);
+        atomicExch(slots + atomicAdd(top, 1), number);
+        popped[blockIdx.x] = number;
+    }
+}"""
+
+
+@pytest.mark.parametrize("kind", ["lockstep", "waves", "independent"])
+def test_only_independent_blocks_run_between_the_atomics_of_another_block(kind):
+    """A stack without a lock: between an atomic on `top` and its slot another block may take the same slot."""
+    seeds = range(8) if kind == "independent" else range(1)
+    orders = [Schedule(kind, seed, blocks_per_wave=1 if kind == "waves" else None) for seed in seeds]
+    lost = 0
+    for order in orders:
+        made = small_kernels.execute(STACK.replace("THREAD", "0"), grid=8, block=32, schedule=order, top=zeros(1) + 8,
+                                     slots=np.arange(1, 9, dtype=np.int32), popped=zeros(8))  # fmt: skip
+        assert made["top"][0] == 8
+        lost += (made["popped"] == 0).any()
+    assert bool(lost) == (kind == "independent")

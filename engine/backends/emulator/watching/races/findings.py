@@ -128,7 +128,7 @@ class Findings:
         place = self._place(access.site.part, int(lanes.address[entry]), array)
         one, two = self._name(mine, array), self._name(theirs, array)
         head = f"line {line}: {one} {_does(access)} {place}, which {two} {verb} at line {other}"
-        kind, advice = self._verdict(mine, theirs, array)
+        kind, advice = self._verdict(access, mine, theirs, array)
         time = before.time if isinstance(before.time, int) else int(before.time[entry])
         if verb == "wrote" and self._lacks_a_fence(theirs, time, mine, array):
             one_block = mine // self._info.rows == theirs // self._info.rows
@@ -182,18 +182,28 @@ class Findings:
         clause = f"line {line}: {both} initialise the same barrier {place}; only one thread may"
         self.report("shared-race", line, line, f"{clause}, and a __syncthreads() must follow.")
 
-    def _verdict(self, mine: int, theirs: int, array: DeviceArray | None) -> tuple[str, str]:
+    def _verdict(self, access: Access, mine: int, theirs: int, array: DeviceArray | None) -> tuple[str, str]:
         rows = self._info.rows
         if mine // rows != theirs // rows:
             return "global-race", "blocks run in any order, and no atomic or grid-wide wait puts these two in order."
+        inside, enough = mine // WARP == theirs // WARP, "."
+        where = "a __syncthreads()"
+        if inside and self._is_alone(access, mine - (0 if array is None else self._info.first * rows)):
+            where = "a __syncwarp()"
+        elif inside:
+            enough = "; a __syncwarp() is enough only if no other warp uses these words, at any block size."
         if array is not None:
-            where = "__syncwarp()" if mine // WARP == theirs // WARP else "__syncthreads()"
-            return "global-race", f"these two accesses are not ordered: use an atomic, or {where} between them."
-        if mine // WARP == theirs // WARP:
-            return "warp-race", (
-                "lanes of one warp need not run in step: both must reach a __syncwarp() between these two accesses."
-            )
+            return "global-race", f"these two accesses are not ordered: use an atomic, or {where} between them{enough}"
+        if inside:
+            both = f"both must reach {where} between these two accesses"
+            return "warp-race", f"lanes of one warp need not run in step: {both}{enough}"
         return "shared-race", "there is no __syncthreads() between them."
+
+    def _is_alone(self, access: Access, lane: int) -> bool:
+        """Return whether the lane's block has further warps, and none of them executes this access."""
+        rows = self._info.rows
+        active = access.mask.full_dense()[:, lane // rows].reshape(-1, WARP).any(axis=1)
+        return rows > WARP and int(active.sum()) == 1
 
     def _place(self, part: int, address: int, array: DeviceArray | None) -> str:
         if isinstance(array, Heap):
