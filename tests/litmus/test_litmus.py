@@ -75,6 +75,9 @@ LOCK = (
 LOCKED = {(1, 0, 0, 0), (0, 0, 1, 0), (1, 0, 2, 0), (2, 0, 1, 0)}
 DEKKER = "V({}) = 1; {fence} STEP if (V({}) == 0) {{ b = 1; __threadfence(); STEP a = Z + 1; Z = a; __threadfence(); }}"
 ENTERED = {(0, 0, 0, 0), (0, 0, 1, 1), (1, 1, 0, 0)}
+RELAY = ("X = 1; STEP store_release(&Y, 1);", "a = load_{}(&Y); if (a) {{ {} STEP store_{}(&Z, 1); }}",
+         "a = load_acquire(&Z); if (a) { STEP b = X; }")  # fmt: skip
+RELAYED = {(0, 0, 0, 0, 0, 0), (0, 0, 1, 0, 0, 0), (0, 0, 1, 0, 1, 1)}
 PART = 'if (thread {}= 0) PTX("bar.arrive 1, 64;"); else PTX("bar.sync 1, 64;");'
 PAIR = ("X = 1; MEET", "MEET b = X;")
 SEEN, UNSEEN = {(0, 0, 0, 1)}, {(0, 0, 0, 0), (0, 0, 0, 1)}
@@ -90,7 +93,21 @@ def passed(
     return Litmus((f"X = 1; {write}", reader), race, MP, where, shared=shared, header=header)
 
 
+def relayed(
+    load: str, store: str, race: bool, where: Literal["lanes", "warps", "blocks"] = "blocks", fence: str = ""
+) -> Litmus:
+    """A thread writes X and sets Y, a second one reads Y and sets Z, a third one reads Z and then X."""
+    writer, relay, reader = RELAY
+    return Litmus((writer, relay.format(load, fence, store), reader), race, RELAYED, where)
+
+
 TESTS = {
+    "relay": relayed("acquire", "release", False),
+    "relay_in_a_block": relayed("acquire", "release", False, "warps"),
+    "relay_with_a_fence": relayed("relaxed", "relaxed", False, fence="__threadfence();"),
+    "relay_with_a_relaxed_read": relayed("relaxed", "release", True),
+    "relay_with_a_relaxed_read_in_a_block": relayed("relaxed", "release", True, "warps"),
+    "relay_with_a_relaxed_store": relayed("acquire", "relaxed", True),
     "store_buffering_plain": Litmus(("X = 1; STEP a = Y;", "Y = 1; STEP a = X;"), True, SB),
     "store_buffering_volatile": Litmus(
         ("V(X) = 1; STEP a = V(Y);", "V(Y) = 1; STEP a = V(X);"), False, SB | {(0, 0, 0, 0)}
