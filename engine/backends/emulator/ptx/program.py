@@ -239,14 +239,15 @@ def _cut_blocks(
         if blocks[-1].terminator:
             blocks.append(_OpenBlock())
         blocks[-1].terminator = Instruction("exit", (), None, 0)
-    made = []
+    made, starts = [], {places[name] for name in entries}
     for index, block in enumerate(blocks):
         after = block.terminator
         goes = tuple(places[name] for name in branch_targets(after, tables)) if after else ()
-        successors = goes if never_falls_through(after) else (*goes, index + 1)
+        ends = never_falls_through(after) or index + 1 in starts  # a function may end with a trap
+        successors = goes if ends else (*goes, index + 1)
         uses, defs = uses_and_defs((*block.body, after) if after else tuple(block.body), carry)
         made.append(BasicBlock(index, tuple(block.body), after, successors, uses, defs, 0, 0))
-    order = running_order([block.successors for block in made], {0, *(places[name] for name in entries)})
+    order = running_order([block.successors for block in made], {0, *starts})
     new = {old: index for index, old in enumerate(order)}
     blocks_in_order = [
         replace(made[old], index=index, successors=tuple(new[place] for place in made[old].successors))

@@ -30,6 +30,7 @@ UNDEFINED = {
     "an_else_without_the_barrier": f"if (t < 32) {{ out[t] = 1;\n{SYNC}\nout[t] = 2; }} else out[t] = 7;",
     "a_warp_skips_behind_a_guard": "if (t >= in[64]) return;\nint v = 7;\nif (t < 32) { s[t] = t;\n"
     f"{SYNC}\nv = s[t ^ 1]; }}\nout[t] = v;",
+    "a_warp_skips_in_front_of_a_trap": f"if (t < 32) {SYNC}\nif (in[3] != 3) __trap();\nout[t] = 1;",
     "half_a_warp_skips": f"if (t < 40) {SYNC}\nout[t] = 1;",
 }
 DEFINED = {
