@@ -198,6 +198,17 @@ def polls(program: Program, block: BasicBlock) -> bool:
     return any(item.words[0] == "atom" or (item.words[0] == "ld" and _STRONG & set(item.words)) for item in items)
 
 
+def swaps(program: Program, block: BasicBlock) -> bool:
+    """Return whether the block closes a loop around a compare-and-swap that expects a value found in the loop: when
+    lanes fail, another one has succeeded. A lock expects a constant."""
+    if not polls(program, block):
+        return False
+    items = [item for each in program.blocks[block.successors[0] : block.index + 1] for item in each.body]
+    written = {index for item in items for index in writes(item, program.carry)}
+    expected = (item.operands[2] for item in items if item.words[0] == "atom" and "cas" in item.words)
+    return any(isinstance(each, Register) and each.index in written for each in expected)
+
+
 # ---- basic blocks
 
 

@@ -71,8 +71,8 @@ class RaceRules:
         if copied is not None:
             self._findings.copy_in_flight(access, lanes, copied)
         kind = strength + 4 * (not shared and strength > 0 and "cta" in site.words)
-        simple = kind == 2 and not shadow.narrow and shadow.covered is None and not shadow.read_at_all
-        if simple and kinds.all():  # atomics and flags do not race with each other
+        simple = kind == 2 and not shadow.narrow and shadow.covered is None and kinds.all()
+        if simple and not shadow.is_plainly_read(at):  # atomics and flags do not race with each other
             shadow.write(at, high, site.line, kind, fence)
             return
         low = high if lanes.high is lanes.low else clocks.stamp(lanes.low, shared)
