@@ -17,7 +17,8 @@ from engine.backends.emulator.state.events import Access
 from engine.backends.emulator.state.machine import Machine
 from engine.records import Array
 
-_MOST = 512  # warps or blocks of a grid
+_MOST = 256  # warps or blocks of a grid
+_ROWS = 1024  # that a table of flags starts with
 _ORDERING = frozenset(("fence", "membar", "mbarrier", "release", "acquire", "acq_rel"))
 
 
@@ -39,11 +40,13 @@ class Causality:
     def __init__(self, size: int, each: int, blocks: int) -> None:
         self._size, self._each, self._first = size, each, 0
         shape = (each * blocks, each * blocks)
-        self.known: Array = np.zeros(shape, np.int64)
-        self._fenced: Array = np.zeros(shape, np.int64)  # what each group knew at its last fence
-        self._heard: Array = np.zeros(shape, np.int64)  # what the flags tell that it has read, with no fence behind yet
-        self._told: dict[int, Array] = {}  # what the flag in a word tells
+        self.known: Array = np.zeros(shape, np.int32)
+        self._fenced: Array = np.zeros(shape, np.int32)  # what each group knew at its last fence
+        self._heard: Array = np.zeros(shape, np.int32)  # what the flags tell that it has read, with no fence behind yet
         self._fences = False  # whether any lane has executed a fence
+        self._told: dict[int, int] = {}  # for the flag in a word: the row of `_rows` with what it tells
+        self._rows: Array = np.zeros((_ROWS, shape[1]), np.int32)  # the first one tells nothing
+        self._used = 1
         self._came: dict[tuple[int, int], Array] = {}  # by barrier and block: what the arrived threads know
 
     def start_chunk(self, first: int) -> None:
@@ -90,31 +93,44 @@ class Causality:
         """Record a flag that lanes set. `releases`: the write is a fence itself."""
         if not releases and not self._fences:
             return
-        rows: dict[bytes, Array] = {}
-        for word, groups in self._words(access):
-            key = groups.tobytes()
-            if key not in rows:
-                row = (self.known if releases else self._fenced)[groups].max(axis=0)
-                if releases:
-                    row[groups] = time
-                rows[key] = row
-            before = None if access.site.op == "st" else self._told.get(word)  # an atomic continues a release
-            self._told[word] = rows[key] if before is None else np.maximum(before, rows[key])
+        words, groups = self._pairs(access)
+        rows = (self.known if releases else self._fenced)[groups]
+        if releases:
+            rows[np.arange(groups.size), groups] = time
+        starts = np.flatnonzero(np.r_[True, words[1:] != words[:-1]])
+        rows = np.maximum.reduceat(rows, starts, axis=0) if starts.size < words.size else rows
+        numbers = words[starts].tolist()
+        if access.site.op != "st":  # an atomic continues the release of the value that it updates
+            rows = np.maximum(rows, self._rows[[self._told.get(word, 0) for word in numbers]])
+        self._told.update(zip(numbers, self._keep(rows), strict=True))
 
     def read_flag(self, access: Access, acquires: bool) -> None:
         """Record that lanes read flags. `acquires`: the read is a fence itself."""
         if not self._told:
             return
-        found: dict[int, tuple[Array, list[Array]]] = {}
-        for word, groups in self._words(access):
-            row = self._told.get(word)
-            if row is not None:
-                found.setdefault(id(row), (row, []))[1].append(groups)
-        for row, readers in found.values():
-            groups = np.concatenate(readers)
-            self._heard[groups] = np.maximum(self._heard[groups], row)
-            if acquires:
-                self.known[groups] = np.maximum(self.known[groups], row)
+        words, groups = self._pairs(access)
+        told = np.array([self._told.get(word, 0) for word in words.tolist()])
+        order = np.argsort(groups, kind="stable")
+        order = order[told[order] > 0]
+        groups, rows = groups[order], self._rows[told[order]]
+        starts = np.flatnonzero(np.r_[True, groups[1:] != groups[:-1]])
+        if starts.size < groups.size:
+            groups, rows = groups[starts], np.maximum.reduceat(rows, starts, axis=0)
+        into = self.known if acquires else self._heard
+        into[groups] = np.maximum(into[groups], rows)
+
+    def _keep(self, rows: Array) -> range:
+        """Store rows of flags, and return their numbers; rows that no flag has are dropped from time to time."""
+        if self._used + len(rows) > len(self._rows):
+            live = sorted(set(self._told.values()))
+            numbers = {row: number for number, row in enumerate(live, 1)}
+            self._told = {word: numbers[row] for word, row in self._told.items()}
+            kept = np.zeros((max(_ROWS, 2 * (len(live) + len(rows))), rows.shape[1]), np.int32)
+            kept[1 : len(live) + 1] = self._rows[live]
+            self._rows, self._used = kept, len(live) + 1
+        first, self._used = self._used, self._used + len(rows)
+        self._rows[first : self._used] = rows
+        return range(first, self._used)
 
     # ---- queries
 
@@ -145,14 +161,14 @@ class Causality:
         for block in np.unique(groups // self._each).tolist():
             yield block, groups[groups // self._each == block]
 
-    def _words(self, access: Access) -> Iterator[tuple[int, Array]]:
-        """Yield each word of four bytes that an access touches, and the groups of its lanes. Words of shared memory
-        have negative numbers."""
-        mask, address, count = access.mask, plain(access.address), len(self.known)
+    def _pairs(self, access: Access) -> tuple[Array, Array]:
+        """Return the pairs of a word of four bytes that an access touches and a group of lanes that do, by words. Words
+        of shared memory have negative numbers."""
+        mask, count = access.mask, len(self.known)
         blocks = mask.columns_at()[None, :] + self._first
-        word = address.astype(np.int64) >> 2
+        word = plain(access.address).astype(np.int64) >> 2
         if access.space == "shared":
-            word = -1 - (word + (blocks << 32))
+            word = word - ((blocks + 1) << 32)
         if word.size == 1:
             pairs = word.ravel() * count + self._groups(mask)
         else:
@@ -161,8 +177,6 @@ class Causality:
                 groups = groups + mask.rows_at()[:, None] // WARP
             lanes = spread(word * count + groups, (mask.height, mask.width))
             pairs = np.unique(lanes if mask.dense is None else lanes[mask.dense])
-        number, group = np.divmod(pairs, count)
-        starts = np.flatnonzero(np.r_[True, number[1:] != number[:-1]])
-        for start, end in zip(starts.tolist(), [*starts[1:].tolist(), pairs.size], strict=True):
-            for more in range(max(1, access.site.size // 4)):
-                yield int(number[start]) + (more if access.space != "shared" else -more), group[start:end]
+        if access.site.size > 4:
+            pairs = np.unique(pairs + count * np.arange(access.site.size // 4)[:, None])
+        return np.divmod(pairs, count)
