@@ -102,7 +102,9 @@ class Causality:
         numbers = words[starts].tolist()
         if access.site.op != "st":  # an atomic continues the release of the value that it updates
             rows = np.maximum(rows, self._rows[[self._told.get(word, 0) for word in numbers]])
-        self._told.update(zip(numbers, self._keep(rows), strict=True))
+        kept = self._keep(rows)
+        for more in range(_words_of(access)):
+            self._told.update((word + more, row) for word, row in zip(numbers, kept, strict=True))
 
     def read_flag(self, access: Access, acquires: bool) -> None:
         """Record that lanes read flags. `acquires`: the read is a fence itself."""
@@ -110,6 +112,10 @@ class Causality:
             return
         words, groups = self._pairs(access)
         told = np.array([self._told.get(word, 0) for word in words.tolist()])
+        for more in range(1, _words_of(access)):  # another access may have set half of a wide flag
+            half = np.array([self._told.get(word + more, 0) for word in words.tolist()])
+            other = half != told[: half.size]
+            told, groups = np.r_[told, half[other]], np.r_[groups, groups[: half.size][other]]
         order = np.argsort(groups, kind="stable")
         order = order[told[order] > 0]
         groups, rows = groups[order], self._rows[told[order]]
@@ -162,8 +168,8 @@ class Causality:
             yield block, groups[groups // self._each == block]
 
     def _pairs(self, access: Access) -> tuple[Array, Array]:
-        """Return the pairs of a word of four bytes that an access touches and a group of lanes that do, by words. Words
-        of shared memory have negative numbers."""
+        """Return the pairs of a lane's first word of four bytes and the lane's group, by words. Words of shared memory
+        have negative numbers."""
         mask, count = access.mask, len(self.known)
         blocks = mask.columns_at()[None, :] + self._first
         word = plain(access.address).astype(np.int64) >> 2
@@ -177,6 +183,9 @@ class Causality:
                 groups = groups + mask.rows_at()[:, None] // WARP
             lanes = spread(word * count + groups, (mask.height, mask.width))
             pairs = np.unique(lanes if mask.dense is None else lanes[mask.dense])
-        if access.site.size > 4:
-            pairs = np.unique(pairs + count * np.arange(access.site.size // 4)[:, None])
         return np.divmod(pairs, count)
+
+
+def _words_of(access: Access) -> int:
+    """Return how many words each lane accesses."""
+    return max(1, access.site.size // 4)
