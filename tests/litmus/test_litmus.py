@@ -36,6 +36,10 @@ __device__ void store_block(int *p, int v) {
 #define INIT OF_BARRIER("mbarrier.init.shared.b64 [%0], 2;")
 #define ARRIVE OF_BARRIER("mbarrier.arrive.shared.b64 _, [%0];")
 #define WAIT OF_BARRIER("{ .reg .pred p; L: mbarrier.try_wait.parity.shared.b64 p, [%0], 0; @!p bra L; }")
+#define BULK asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], 16; \\n" \
+    "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%1], [%2], 16, [%0];" \
+    :: "r"((unsigned)__cvta_generic_to_shared(&barrier)), "r"((unsigned)__cvta_generic_to_shared(&X)), "l"(o + 8) \
+    : "memory");
 #define COPY asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" :: "r"((unsigned)__cvta_generic_to_shared(&X)), \
     "l"(o + 8) : "memory");
 """
@@ -75,6 +79,9 @@ LOCK = (
 LOCKED = {(1, 0, 0, 0), (0, 0, 1, 0), (1, 0, 2, 0), (2, 0, 1, 0)}
 DEKKER = "V({}) = 1; {fence} STEP if (V({}) == 0) {{ b = 1; __threadfence(); STEP a = Z + 1; Z = a; __threadfence(); }}"
 ENTERED = {(0, 0, 0, 0), (0, 0, 1, 1), (1, 1, 0, 0)}
+RELAY = ("X = 1; STEP store_release(&Y, 1);", "a = load_{}(&Y); if (a) {{ {} STEP store_{}(&Z, 1); }}",
+         "a = load_acquire(&Z); if (a) { STEP b = X; }")  # fmt: skip
+RELAYED = {(0, 0, 0, 0, 0, 0), (0, 0, 1, 0, 0, 0), (0, 0, 1, 0, 1, 1)}
 PART = 'if (thread {}= 0) PTX("bar.arrive 1, 64;"); else PTX("bar.sync 1, 64;");'
 PAIR = ("X = 1; MEET", "MEET b = X;")
 SEEN, UNSEEN = {(0, 0, 0, 1)}, {(0, 0, 0, 0), (0, 0, 0, 1)}
@@ -90,7 +97,21 @@ def passed(
     return Litmus((f"X = 1; {write}", reader), race, MP, where, shared=shared, header=header)
 
 
+def relayed(
+    load: str, store: str, race: bool, where: Literal["lanes", "warps", "blocks"] = "blocks", fence: str = ""
+) -> Litmus:
+    """A thread writes X and sets Y, a second one reads Y and sets Z, a third one reads Z and then X."""
+    writer, relay, reader = RELAY
+    return Litmus((writer, relay.format(load, fence, store), reader), race, RELAYED, where)
+
+
 TESTS = {
+    "relay": relayed("acquire", "release", False),
+    "relay_in_a_block": relayed("acquire", "release", False, "warps"),
+    "relay_with_a_fence": relayed("relaxed", "relaxed", False, fence="__threadfence();"),
+    "relay_with_a_relaxed_read": relayed("relaxed", "release", True),
+    "relay_with_a_relaxed_read_in_a_block": relayed("relaxed", "release", True, "warps"),
+    "relay_with_a_relaxed_store": relayed("acquire", "relaxed", True),
     "store_buffering_plain": Litmus(("X = 1; STEP a = Y;", "Y = 1; STEP a = X;"), True, SB),
     "store_buffering_volatile": Litmus(
         ("V(X) = 1; STEP a = V(Y);", "V(Y) = 1; STEP a = V(X);"), False, SB | {(0, 0, 0, 0)}
@@ -253,6 +274,25 @@ TESTS = {
     "a_copy_without_a_wait": Litmus(
         ("COPY MEET", "MEET b = X;"), True, {(0, 0, 0, 0)}, "warps", meet="__syncthreads();", shared=True
     ),
+    "an_awaited_bulk_copy": Litmus(
+        ("BULK", "ARRIVE WAIT STEP b = X;"), False, SEEN, "warps", shared=True, first="INIT"
+    ),
+    "a_bulk_copy_awaited_by_one_thread": Litmus(
+        ("BULK WAIT", "ARRIVE STEP b = X;"), True, UNSEEN, "warps", shared=True, first="INIT"
+    ),
+    "a_bulk_copy_under_a_store": Litmus(
+        ("BULK WAIT b = X;", "ARRIVE STEP X = 1;"), True, {(0, 1, 0, 0)}, "warps", shared=True, first="INIT"
+    ),
+    "blocks_and_the_sync_of_the_grid": Litmus(PAIR, False, SEEN, meet="cg::this_grid().sync();", header=GROUPS),
+    "blocks_that_change_what_was_read": Litmus(
+        ("MEET X = 1;", "b = X; MEET"), False, {(0, 0, 0, 0)}, meet="cg::this_grid().sync();", header=GROUPS
+    ),
+    "blocks_on_one_side_of_the_sync_of_the_grid": Litmus(
+        ("MEET X = 1;", "MEET b = X;"), True, UNSEEN, meet="cg::this_grid().sync();", header=GROUPS
+    ),
+    "blocks_and_the_sync_of_their_own": Litmus(
+        PAIR, True, UNSEEN, meet="cg::this_thread_block().sync();", header=GROUPS
+    ),
     "lanes_and_the_sync_of_a_tile": Litmus(
         PAIR, False, SEEN, "lanes", meet="cg::tiled_partition<32>(cg::this_thread_block()).sync();", header=GROUPS
     ),
@@ -304,7 +344,7 @@ def kernel(name: str, test: Litmus) -> str:
     roles = [" else ".join(f"if (acts && thread == {number}) {{ {steps} }}" for number, steps in enumerate(part))
              for part in parts]  # fmt: skip
     start = (
-        "__shared__ int words[96]; __shared__ unsigned long long barrier; x = words;\n"
+        "__shared__ __align__(16) int words[96]; __shared__ unsigned long long barrier; x = words;\n"
         f"if (threadIdx.x == 0) {{ X = Y = Z = 0; {test.first} }}\n__syncthreads();\n"
     )
     return (

@@ -5,6 +5,7 @@ import pytest
 
 from engine.backends.emulator.state.machine import Options
 from engine.backends.emulator.state.schedule import Schedule
+from engine.backends.emulator.watching import results
 from engine.records import RunFailed
 from tests.backends.emulator.small_kernels import GRID_SYNC, execute, zeros
 from tests.sentences import refused
@@ -151,3 +152,17 @@ def test_barriers_that_count():
     out = execute(text, grid=3, block=64, **{"in": values.ravel()}, out=zeros(9))["out"].reshape(3, 3)
     np.testing.assert_array_equal(out != 0, [[1, 1, 0], [1, 0, 0], [1, 1, 1]])
     np.testing.assert_array_equal(out[:, 0], [64, 63, 64])
+
+
+SWAPS = """extern "C" __global__ void f(const int *in, int *out) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x, old = *out, assumed;
+    do { assumed = old; old = atomicCAS(out, assumed, assumed + in[i]); } while (assumed != old);
+}"""
+
+
+def test_the_lanes_of_a_crowded_swap_take_turns_by_blocks() -> None:
+    counters = results.all_counters()
+    values = np.arange(512, dtype=np.int32)
+    made = execute(SWAPS, 8, 64, observers=counters, **{"in": values, "out": zeros(1)})
+    assert made["out"][0] == values.sum()
+    assert results.details(counters)["global_atom_requests"] < 3072  # all together: 4,096

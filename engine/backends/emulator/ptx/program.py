@@ -200,6 +200,17 @@ def polls(program: Program, block: BasicBlock) -> bool:
     return any(item.words[0] == "atom" or (item.words[0] == "ld" and _STRONG & set(item.words)) for item in items)
 
 
+def swaps(program: Program, block: BasicBlock) -> bool:
+    """Return whether the block closes a loop around a compare-and-swap that expects a value found in the loop: when
+    lanes fail, another one has succeeded. A lock expects a constant."""
+    if not polls(program, block):
+        return False
+    items = [item for each in program.blocks[block.successors[0] : block.index + 1] for item in each.body]
+    written = {index for item in items for index in writes(item, program.carry)}
+    expected = (item.operands[2] for item in items if item.words[0] == "atom" and "cas" in item.words)
+    return any(isinstance(each, Register) and each.index in written for each in expected)
+
+
 # ---- basic blocks
 
 
@@ -241,14 +252,15 @@ def _cut_blocks(
         if blocks[-1].terminator:
             blocks.append(_OpenBlock())
         blocks[-1].terminator = Instruction("exit", (), None, 0)
-    made = []
+    made, starts = [], {places[name] for name in entries}
     for index, block in enumerate(blocks):
         after = block.terminator
         goes = tuple(places[name] for name in branch_targets(after, tables)) if after else ()
-        successors = goes if never_falls_through(after) else (*goes, index + 1)
+        ends = never_falls_through(after) or index + 1 in starts  # a function may end with a trap
+        successors = goes if ends else (*goes, index + 1)
         uses, defs = uses_and_defs((*block.body, after) if after else tuple(block.body), carry)
         made.append(BasicBlock(index, tuple(block.body), after, successors, uses, defs, 0, 0))
-    order = running_order([block.successors for block in made], {0, *(places[name] for name in entries)})
+    order = running_order([block.successors for block in made], {0, *starts})
     new = {old: index for index, old in enumerate(order)}
     blocks_in_order = [
         replace(made[old], index=index, successors=tuple(new[place] for place in made[old].successors))

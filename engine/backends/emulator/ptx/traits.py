@@ -204,11 +204,12 @@ def ends_block(item: Instruction) -> bool:
 
 
 def never_falls_through(item: Instruction | None) -> bool:
-    """Return whether control never continues to the next instruction."""
+    """Return whether control never continues to the next instruction. A trap ends the run, but the assembler lets the
+    code continue behind it."""
     if item is None:
         return False
     control = traits_of(item.opcode).control
-    return control in ("exit", "trap", "switch", "return") or (control == "branch" and item.guard is None)
+    return control in ("exit", "switch", "return") or (control == "branch" and item.guard is None)
 
 
 def branch_targets(item: Instruction, tables: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:

@@ -111,6 +111,8 @@ def local_atomic(text: str) -> tuple[int, str] | None:
     return None
 
 
+_MANY_LANES = 256  # that repeat a compare-and-swap together
+_HELD_BACK = 1 << 20  # added to the crew of lanes that wait for others to repeat theirs
 _CHECKED_STEPS = 128  # basic blocks between two checks of the clock
 
 
@@ -170,7 +172,9 @@ class Chunk:
         detour = self.watch.detour()
         if detour is not None:
             return detour
-        return min(groups) if crews is None else crews.choose(list(groups))
+        if crews is None:
+            return min(groups)
+        return crews.choose([key for key in groups if key[1] < _HELD_BACK] or list(groups))
 
     def _execute(self, code: Code, key: Key, mask: Mask) -> None:
         lanes, step = self.lanes, None
@@ -223,10 +227,13 @@ class Chunk:
             if code.counted:
                 for hook in self.hooks.on_branch:
                     hook(block, taken, other)
+            crew = key[1] % _HELD_BACK
+            if taken is not None and code.swaps:
+                taken = self._hold_back(taken, other, (here + block.successors[0], crew))
             if taken is not None:
-                lanes.groups.add((here + block.successors[0], key[1]), taken)
+                lanes.groups.add((here + block.successors[0], crew), taken)
             if other is not None:
-                lanes.groups.add((here + block.successors[1], key[1]), other)
+                lanes.groups.add((here + block.successors[1], crew), other)
             if code.polls and taken is mask:
                 self.watch.turn(here + block.successors[0], mask)
         elif code.kind in ("fall", "jump"):
@@ -249,6 +256,21 @@ class Chunk:
             raise trap_failure(self.machine, block.line)
         else:
             self._end(mask)
+
+    def _hold_back(self, failed: Mask, passed: Mask | None, key: Key) -> Mask:
+        """Return the lanes that repeat a compare-and-swap at once. If few of many lanes have succeeded, the lanes of
+        later blocks wait until these are through: all together would need as many turns, with more lanes each."""
+        if failed.lanes < _MANY_LANES or (passed.lanes if passed else 0) * _MANY_LANES > failed.lanes:
+            return failed
+        masks = self.lanes.masks
+        columns = np.zeros(masks.shape[1], bool)
+        columns[failed.columns_at()[: max(1, _MANY_LANES // masks.shape[0])]] = True
+        now = masks.common(failed, masks.rectangle(masks.all_rows, columns))
+        later = None if now is None else masks.minus(failed, now)
+        if now is None or later is None:
+            return failed
+        self.lanes.groups.add((key[0], key[1] + _HELD_BACK), later)
+        return now
 
     def _switch(self, block: BasicBlock, key: Key, mask: Mask, index: Array) -> None:
         left: Mask | None = mask

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from engine.backends.emulator.instructions.convergence import members_reader, members_register
 from engine.backends.emulator.instructions.dispatch import executors_of
 from engine.backends.emulator.instructions.mbarriers import PhaseGate, phase_gate_of
-from engine.backends.emulator.ptx.program import BasicBlock, polls
+from engine.backends.emulator.ptx.program import BasicBlock, polls, swaps
 from engine.backends.emulator.ptx.syntax import Immediate, Instruction, Register
 from engine.backends.emulator.ptx.traits import traits_of, uses_and_defs
 from engine.backends.emulator.registers.masks import Mask
@@ -35,6 +35,7 @@ class Code:
     gate: PhaseGate | None  # of a block that starts with a waiting instruction
     counted: bool  # False for the jump around a guarded instruction
     polls: bool  # a loop that ends here reads memory that other lanes may change
+    swaps: bool  # a loop that ends here repeats a compare-and-swap
 
     def line_of(self, step: object) -> int:
         """Return the .cu line of the instruction that a step executes, or of the block's end."""
@@ -92,7 +93,7 @@ def _compile_block(machine: Machine, block: BasicBlock) -> Code:
         block, steps, lines, kind, decide, numbers, numbers_of(block.uses),
         numbers_of(written & live), numbers_of(written & ~live),
         sum(traits_of(each.opcode).issued for each in items), members, members_of, gate, counted,
-        polls(machine.program, block),
+        polls(machine.program, block), swaps(machine.program, block),
     )  # fmt: skip
 
 

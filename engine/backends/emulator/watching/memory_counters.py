@@ -50,7 +50,7 @@ def aggregated_sectors(access: Access, apart: int) -> int:
     return int(sectors) * times
 
 
-_CACHED = 4096
+_CACHED = 1 << 15
 _NEVER: list[tuple[int, int]] = []  # an access that was not seen before
 _BEYOND, _FAR = 1 << 20, 1 << 50  # more bytes than shared memory has, and than two arrays are apart
 

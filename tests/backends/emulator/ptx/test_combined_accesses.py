@@ -173,6 +173,10 @@ def test_an_atomic_that_is_a_loop_in_the_machine_code_is_said():
         "if (t >= out[5]) return; s[t] = 2 * s[t + 1]; out[t] = s[t];",
         "for (int k = 0; k < out[5]; k++) { if (out[k] & 1) s[t + k] += k; } out[t] = s[t];",
         "for (int k = 16; k > 0; k /= 2) { if (t < k) s[t] += s[t + k]; __syncwarp(); } out[t] = s[t];",
+        "if (out[5] > 88) __trap(); out[t] = s[t + 1];",
+        "if (s[t] > 88) { s[t + 1] = 3; __trap(); } out[t] = s[t + 1];",
+        "assert(s[t] < 88); out[t] = s[t + 1];",
+        'if (s[t] > 88) printf("%d", t); out[t] = s[t + 1];',
     ],
 )
 def test_an_access_at_its_own_branch_has_no_caveat(body):

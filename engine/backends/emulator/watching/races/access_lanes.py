@@ -127,7 +127,7 @@ def _by_address(fields: list[Array]) -> AccessLanes:
     return AccessLanes(address[starts], low, high, block[starts], rows[ends], columns[ends], low * 0, True)
 
 
-_MOST_REMEMBERED = 1000
+_MOST_REMEMBERED = 1 << 20  # addresses of cached accesses
 
 
 class SharedLanes:
@@ -140,6 +140,7 @@ class SharedLanes:
         self.unit = unit
         self._first: dict[tuple[bytes, bytes, int, bytes], tuple[AccessLanes | None, int]] = {}
         self._known: dict[tuple[int, bytes, bytes, int, bytes], AccessLanes | None] = {}
+        self._remembered = 0
 
     def start_chunk(self, info: ChunkInfo) -> None:
         """Start a chunk: the first block represents all as long as they do the same."""
@@ -170,9 +171,11 @@ class SharedLanes:
         key = (address - start).tobytes(), access.mask.row_key, access.site.size, self.sample.tobytes()
         exact = start, *key
         if exact not in self._known:
-            if len(self._known) > _MOST_REMEMBERED:
+            self._remembered += address.size
+            if self._remembered > _MOST_REMEMBERED:
                 self._known.clear()
                 self._first.clear()
+                self._remembered = address.size
             if key not in self._first:
                 self._first[key] = self.lanes_of(access), start
             lanes, before = self._first[key]

@@ -7,6 +7,7 @@ follows a barrier while others of their block wait at it. Barriers for a number 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 
@@ -20,7 +21,8 @@ from engine.backends.emulator.registers.masks import WARP, Mask
 from engine.backends.emulator.state.machine import Machine
 from engine.backends.emulator.watching.races.findings import Findings
 from engine.backends.emulator.watching.races.warp_checks import in_words
-from engine.records import Array
+from engine.compile.names import readable
+from engine.records import Array, Source
 
 _RULE = "all threads of a block must reach the same __syncthreads(), else the result is undefined."
 
@@ -30,6 +32,7 @@ class BlockBarriers:
 
     def __init__(self, machine: Machine, findings: Findings) -> None:
         self._machine, self._findings = machine, findings
+        self._sure = machine.source is not None and not may_store_and_return(machine.source, machine.program.name)
         self._waiting: list[tuple[BasicBlock, Array]] = []  # lanes: bool[T, B]
         self._gone_on: dict[int, Array] = {}  # lanes that have executed a basic block behind a barrier
 
@@ -43,7 +46,7 @@ class BlockBarriers:
             both = waiting.any(axis=0) & lanes.any(axis=0)
             if other.index != block.index and _number_of(other) == number and both.any():
                 self._report_two(other, waiting, block, lanes, int(both.argmax()))
-        for place in _behind(self._machine.program, block.index) & self._gone_on.keys():
+        for place in self._behind(block) & self._gone_on.keys():
             both = self._gone_on[place].any(axis=0) & lanes.any(axis=0)
             if both.any():
                 self._report_skipped(block, lanes, self._gone_on[place], int(both.argmax()))
@@ -59,14 +62,17 @@ class BlockBarriers:
     def enter(self, block: BasicBlock, mask: Mask) -> None:
         """Check lanes that are about to execute a basic block."""
         for barrier, waiting in self._waiting:
-            if block.index in _behind(self._machine.program, barrier.index):
+            if block.index in self._behind(barrier):
                 lanes = mask.full_dense()
                 both = waiting.any(axis=0) & lanes.any(axis=0)
                 if both.any():
                     self._report_skipped(barrier, waiting, lanes, int(both.argmax()))
-        if not mask.whole and block.index in _behind_any(self._machine.program):
+        if not mask.whole and block.index in _behind_any(self._machine.program, self._sure):
             lanes = mask.full_dense()
             self._gone_on[block.index] = self._gone_on.get(block.index, False) | lanes
+
+    def _behind(self, barrier: BasicBlock) -> frozenset[int]:
+        return _behind(self._machine.program, barrier.index, self._sure)
 
     def _report_two(self, one: BasicBlock, first: Array, two: BasicBlock, second: Array, column: int) -> None:
         if np.intersect1d(_warps(first, column), _warps(second, column)).size:
@@ -119,24 +125,53 @@ def _graph(program: Program) -> tuple[Edges, list[int], Mapping[int, list[tuple[
     return after, postdominators(after), writers
 
 
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_MACRO_WITH_RETURN = re.compile(r"^[ \t]*#[ \t]*define\b(?:[^\n]*\\\n)*[^\n]*\breturn\b", re.MULTILINE)
+_BEHIND_A_STATEMENT = re.compile(r"[;}]\s*return\s*;")
+
+
 @lru_cache(maxsize=64)
-def _behind_any(program: Program) -> frozenset[int]:
+def may_store_and_return(source: Source, kernel: str) -> bool:
+    """Return whether threads of a kernel may store a value and return at once, judged by its .cu text: a `return;`
+    follows another statement."""
+    text = _COMMENT.sub("", source.text)
+    if _MACRO_WITH_RETURN.search(text):
+        return True
+    found = re.search(rf"\b{re.escape(readable(kernel).partition('<')[0])}\s*\([^;{{]*{{", text)
+    return bool(_BEHIND_A_STATEMENT.search(_until_closed(text[found.end() :]) if found else text))
+
+
+def _until_closed(text: str) -> str:
+    """Return the text up to the brace that closes the one in front of it."""
+    depth = 1
+    for at, letter in enumerate(text):
+        depth += (letter == "{") - (letter == "}")
+        if not depth:
+            return text[:at]
+    return text
+
+
+@lru_cache(maxsize=64)
+def _behind_any(program: Program, sure: bool) -> frozenset[int]:
     """Return the blocks of `_behind` of all barriers of the whole block."""
     barriers = [block.index for block in program.blocks if _number_of(block) is not None]
-    return frozenset[int]().union(*(_behind(program, barrier) for barrier in barriers))
+    return frozenset[int]().union(*(_behind(program, barrier, sure) for barrier in barriers))
 
 
 @lru_cache(maxsize=256)
-def _behind(program: Program, barrier: int) -> frozenset[int]:
+def _behind(program: Program, barrier: int, sure: bool) -> frozenset[int]:
     """Return the blocks that every thread executes after this barrier, that change memory, and never lead back to it.
 
     The compiler joins the stores of `if (...) { out = a; return; }` and of the end of the kernel into one of a value
-    with several origins. So such a store is no proof, unless the value is a sum over the loop with the barrier.
+    with several origins. So such a store is no proof, unless the value is a sum over the loop with the barrier, or the
+    text has no store in front of a return (`sure`).
     """
     after, meets, writers = _graph(program)
     behind = reached_blocks(after, barrier)
 
     def is_one_value(index: int) -> bool:
+        if sure:
+            return True
         made = writers.get(index, [])
         in_loop = (item for place, item in made if behind >> place & 1 and reached_blocks(after, place) >> barrier & 1)
         return len(made) <= 1 or any(isinstance(each, Register) for item in in_loop for each in item.operands[1:])

@@ -15,7 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.backends.emulator.registers.masks import WARP, Mask, lane_words
+from engine.backends.emulator.state.events import Access
 from engine.backends.emulator.watching.races.access_lanes import sample_of
+from engine.backends.emulator.watching.races.causality import Causality
 from engine.backends.emulator.watching.races.flags import Flags, Stamp, entries_of
 from engine.records import Array
 
@@ -94,16 +96,18 @@ class Clocks:
     """The progress of every lane of a chunk: barriers passed by its block, convergence points passed by the lane.
 
     Both arrays are as small as the control flow allows: (1, 1) and (T, 1) as long as all blocks do the same. `rows`: T,
-    the threads of a block rounded up to a whole warp; `threads`: the existing threads; `in_order`: as of Flags.
+    the threads of a block rounded up to a whole warp; `threads`: the existing threads; the others: as of Flags.
     """
 
-    def __init__(self, rows: int, threads: int, grid_blocks: int, in_order: bool = True) -> None:
+    def __init__(
+        self, rows: int, threads: int, grid_blocks: int, in_order: bool = True, causality: Causality | None = None
+    ) -> None:
         self.rows = rows
         self._living = np.arange(rows) < threads
         self.now = 1
         self._known: dict[int, tuple[Array, Array, Array]] = {}
         self._whole: dict[tuple[bytes, bytes], bool] = {}
-        self.flags = Flags(rows, grid_blocks, in_order)
+        self.flags = Flags(rows, grid_blocks, in_order, causality)
         self._start = np.zeros((rows, 1), np.int64)
         self.start_chunk(0, 1)
 
@@ -137,7 +141,7 @@ class Clocks:
 
     def release(self, mask: Mask) -> None:
         """Record that a barrier releases the lanes of `mask`."""
-        self.flags.pass_barrier(mask)
+        self.flags.pass_barrier(mask, self.tick())
         if mask.column_index is None:
             self.epoch = self.epoch + 1
             return
@@ -162,7 +166,7 @@ class Clocks:
         if parties is not None or self._parties is not None:
             self._converge_parties(together, before)
         if self.flags.acquired:
-            self.flags.share_acquired(together)
+            self.flags.share_acquired(mask, together)
 
     def converge_unordered(self, line: int, opcode: str, mask: Mask) -> None:
         """Record that lanes converge at a warp-wide function that orders no memory."""
@@ -193,16 +197,16 @@ class Clocks:
         """Record a fence by the lanes of `mask`; `block_only`: for their own block."""
         self.flags.fence(mask, self.tick(), self.clock, self.epoch, block_only)
 
-    def publish(self, mask: Mask, release: str | None) -> int:
+    def publish(self, access: Access, release: str | None) -> int:
         """Record that the lanes write a flag, and return the time of the last fence in front of it. `release`: "block"
         or "all" if the write itself is a fence with this scope."""
         knowing = self._known_clocks if self._parties else None
-        return self.flags.publish(mask, self.tick(), self.clock, self.epoch, release, knowing)
+        return self.flags.publish(access, self.tick(), self.clock, self.epoch, release, knowing)
 
-    def acquire(self, mask: Mask, heard: int, scope: str | None) -> None:
+    def acquire(self, access: Access, heard: int, scope: str | None) -> None:
         """Record that the lanes have read a flag now; lanes of one instruction read it in turn. `heard`: the last
         fence in front of that flag; `scope`: "block" or "all" if the read itself is a fence with this scope."""
-        self.flags.acquire(mask, self.now, heard, scope)
+        self.flags.acquire(access, self.now, heard, scope)
 
     # ---- queries
 

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.backends.emulator.registers.masks import WARP, Mask
+from engine.backends.emulator.state.events import Access
+from engine.backends.emulator.watching.races.causality import Causality
 from engine.records import Array
 
 
@@ -166,9 +168,11 @@ class PartBarriers:
 
 class Flags:
     """The flags of a chunk's lanes and of all blocks of the grid. `rows`: T, the threads of a block rounded up to a
-    whole warp; `in_order`: whether the lanes of an atomic take turns in the order of blocks and threads."""
+    whole warp; `in_order`: whether the lanes of an atomic take turns in the order of blocks and threads. `causality`:
+    None for large grids."""
 
-    def __init__(self, rows: int, grid_blocks: int, in_order: bool = True) -> None:
+    def __init__(self, rows: int, grid_blocks: int, in_order: bool = True, causality: Causality | None = None) -> None:
+        self._causality = causality
         self.rows, self._grid_blocks, self._in_order = rows, grid_blocks, in_order
         self._flagged = np.zeros(grid_blocks, np.int64)  # the last written flag, with or without a fence
         self._read_in = np.zeros(grid_blocks, np.int64)  # the last flag read
@@ -187,6 +191,8 @@ class Flags:
         self._seen: dict[tuple[int, int], int] = {}
         for scope in self._scopes or ():
             scope.start_chunk(first, blocks)
+        if self._causality is not None:
+            self._causality.start_chunk(first)
 
     @property
     def acquired(self) -> bool:
@@ -210,6 +216,8 @@ class Flags:
         for scope in self._both()[: 1 if block_only else 2]:
             scope.fence(mask, time, clock, epoch, heard)
         self._inherit(mask)
+        if self._causality is not None:
+            self._causality.fence(mask, time)
 
     def stores_behind_a_fence(self, mask: Mask, time: int) -> bool:
         """Record a store to shared memory; return whether every lane has executed a fence since its last store."""
@@ -223,14 +231,17 @@ class Flags:
         return bool(behind.all() if mask.dense is None else behind[mask.dense].all())
 
     def publish(
-        self, mask: Mask, time: int, clock: Array, epoch: Array, release: str | None, knowing: KnownClocks | None
+        self, access: Access, time: int, clock: Array, epoch: Array, release: str | None, knowing: KnownClocks | None
     ) -> int:
         """Record that the lanes write a flag, and return the time of the last fence in front of it, 0 if there is none.
 
         `release`: "block" or "all" if the write itself is a fence with this scope; otherwise only fenced work is
         published. `knowing`: given if parts of warps have converged.
         """
+        mask = access.mask
         self._flagged[self.first : self.first + self.blocks][mask.columns] = time
+        if self._causality is not None:
+            self._causality.write_flag(access, time, release is not None)
         if release is None and not self.used:
             return 0
         self.used = True
@@ -242,11 +253,14 @@ class Flags:
             outer.pass_on(inner, mask)
         return time if release else int(inner.fenced[:, mask.columns].max())
 
-    def acquire(self, mask: Mask, time: int, heard: int, scope: str | None) -> None:
+    def acquire(self, access: Access, time: int, heard: int, scope: str | None) -> None:
         """Record that the lanes have read a flag with its last fence at the time `heard`. `scope`: "block" or "all" if
         the read itself is a fence with this scope."""
+        mask = access.mask
         if self._read is None or self._heard is None:
             self._read, self._heard = self._zeros(), self._zeros()
+        if self._causality is not None:
+            self._causality.read_flag(access, scope is not None)
         _mark(self._read, mask, time)
         self._read_in[self.first : self.first + self.blocks][mask.columns] = time
         _mark(self._heard, mask, np.maximum(self._heard[mask.place()], heard))
@@ -255,8 +269,11 @@ class Flags:
                 each.acquire(mask, heard)
             self._inherit(mask)
 
-    def share_acquired(self, parties: list[Array]) -> None:
-        """Let lanes that converge in a __syncwarp(), bool[warps, 32, 1 or B] each, share what they have acquired."""
+    def share_acquired(self, mask: Mask, parties: list[Array]) -> None:
+        """Let the lanes of `mask` that converge in a __syncwarp(), bool[warps, 32, 1 or B] each, share what they have
+        acquired."""
+        if self._causality is not None:
+            self._causality.settle(mask)
         if self._heard is None:
             return
         for scope in self._both():
@@ -267,8 +284,10 @@ class Flags:
             met = np.logical_or.reduce([np.broadcast_to(party, times.shape) for party in parties])
             scope.acquired = np.where(met, times, scope.acquired.reshape(times.shape)).reshape(self.rows, self.blocks)
 
-    def pass_barrier(self, mask: Mask) -> None:
+    def pass_barrier(self, mask: Mask, time: int) -> None:
         """Record that a barrier of the block releases the lanes of `mask`, perhaps some of its lanes."""
+        if self._causality is not None:
+            self._causality.pass_barrier(mask, time)
         if self.used or self._heard is not None:
             heard = self._zeros() if self._heard is None else self._heard
             for scope in self._both():
@@ -276,6 +295,8 @@ class Flags:
 
     def arrive_in_part(self, number: int, mask: Mask, time: int) -> None:
         """Record that lanes arrive at a barrier for a number of threads."""
+        if self._causality is not None:
+            self._causality.arrive_in_part(number, mask, time)
         if self._parts is None:
             self._parts = PartBarriers(self.rows // WARP, self.blocks)
         self._parts.arrive(number, mask, time)
@@ -287,6 +308,8 @@ class Flags:
 
     def release_part(self, number: int, mask: Mask) -> None:
         """Record that such a barrier releases lanes."""
+        if self._causality is not None:
+            self._causality.release_part(number, mask)
         if self._parts is not None:
             self._parts.release(number, mask)
         for scope, heard in zip(self._both(), self._came.get(number, ()), strict=False):
@@ -325,6 +348,8 @@ class Flags:
             for scope, chosen in zip(self._scopes, (inside, ~inside), strict=True):
                 acquired = scope.acquired[reader_at] > time
                 known |= chosen & acquired & scope.has_published(before, at, block, row)
+            if self._causality is not None and known.any():
+                known &= self._causality.knows(here * self.rows + reader, block * self.rows + row, time)
         if self._parts is not None:
             heard = self._parts.known[reader // WARP, np.where(inside, row, 0) // WARP, reader_at[1]]
             known = known | (inside & (heard > time))

@@ -22,6 +22,7 @@ from engine.backends.emulator.state.pointers import smallest_part, written_array
 from engine.backends.emulator.watching.observer import Observer
 from engine.backends.emulator.watching.races.access_lanes import AccessLanes, SharedLanes, lanes_in_all_blocks
 from engine.backends.emulator.watching.races.barrier_checks import BlockBarriers
+from engine.backends.emulator.watching.races.causality import causality_of
 from engine.backends.emulator.watching.races.clocks import Clocks
 from engine.backends.emulator.watching.races.findings import Findings
 from engine.backends.emulator.watching.races.heap_checks import HeapChecks, freed_units
@@ -49,7 +50,7 @@ class Hazards(Observer):
         """Start a launch; all earlier accesses are ordered before it."""
         self._machine = machine
         in_order = machine.schedule.kind != "independent"
-        self._clocks = Clocks(machine.rows, machine.threads, machine.blocks, in_order)
+        self._clocks = Clocks(machine.rows, machine.threads, machine.blocks, in_order, causality_of(machine))
         self._findings.start_launch(machine, self._clocks)
         self._members = WarpMembers(machine, self._findings)
         self._watched = written_arrays(machine)
@@ -182,13 +183,13 @@ class Hazards(Observer):
         reads_flag = site.op == "ld" and not site.weak
         if writes_flag:
             self._reads.settle()
-            fence = clocks.publish(mask, _fence_scope(site, "release"))
+            fence = clocks.publish(access, _fence_scope(site, "release"))
         # A volatile store is a flag only directly after a fence, and a volatile load only if a branch depends on it:
         # lanes of a warp that exchange sums set no flags.
         strength = 1 if site.guess or (not site.weak and (not volatile or behind or site.decides_branch)) else -volatile
         self._rules.check(access, shadow, at, lanes, None, 2 if site.op in ("atom", "red") else strength, fence)
         if site.op == "atom" or (reads_flag and clocks.flags.used):
-            clocks.acquire(mask, shadow.newest_fence(at), _fence_scope(site, "acquire"))
+            clocks.acquire(access, shadow.newest_fence(at), _fence_scope(site, "acquire"))
 
     def _is_deferred(self, access: Access, shadow: Shadow) -> bool:
         """Return whether the load could be recorded as an open read, without further checks."""
@@ -206,14 +207,14 @@ class Hazards(Observer):
     # ---- global memory
 
     def _on_global(self, access: Access) -> None:
-        site, mask, fence, heard = access.site, access.mask, 0, [0]
+        site, fence, heard = access.site, 0, [0]
         flag = not site.weak or site.op in ("atom", "red")
         if flag:
             self._reads.settle()
         if flag and site.op == "ld":
             self._clocks.tick()
         elif flag:
-            fence = self._clocks.publish(mask, _fence_scope(site, "release"))
+            fence = self._clocks.publish(access, _fence_scope(site, "release"))
         elif not site.guess and self._has_owners(access):
             return
         for array, lanes in self._by_array(access):
@@ -231,7 +232,7 @@ class Hazards(Observer):
                 heard.append(shadow.newest_fence(at) if flag else 0)
         if flag and site.op in ("ld", "atom"):  # a lane that ignores the old value does not acquire
             newest = max(heard) if heard[1:] else self._clocks.now  # a grid's barrier is in no array of the kernel
-            self._clocks.acquire(mask, newest, _fence_scope(site, "acquire"))
+            self._clocks.acquire(access, newest, _fence_scope(site, "acquire"))
 
     def _has_owners(self, access: Access) -> bool:
         """Return whether each unit of the access's array still has one lane, so there is nothing to check."""

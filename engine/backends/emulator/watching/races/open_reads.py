@@ -20,7 +20,7 @@ from engine.backends.emulator.watching.races.flags import Stamp
 from engine.backends.emulator.watching.races.shadow import Shadow, pages_of
 from engine.records import Array
 
-_REMEMBERED = 4096
+_MOST_REMEMBERED = 1 << 21  # units of cached loads
 _FEW = 4  # reads that are not worth deferring
 
 
@@ -50,6 +50,7 @@ class OpenReads:
     def __init__(self, clocks: Clocks, written_soon: set[int]) -> None:
         self._clocks, self._written_soon = clocks, written_soon
         self._known: dict[object, KnownRead] = {}
+        self._remembered = 0
         self._open: dict[KnownRead, int] = {}  # with the time of the last such read, in the order of times
         self._units: Array | None = None  # bool: the units that the marked open reads touch
         self._unmarked: list[KnownRead] = []
@@ -110,8 +111,10 @@ class OpenReads:
     def learn(self, access: Access, shadow: Shadow, at: Array, lanes: AccessLanes) -> None:
         """Allow deferring a load with a known place that reads the units `at`, if all of them have been written."""
         if (shadow.writer.take(at) >= 0).all():
-            if len(self._known) > _REMEMBERED:
+            self._remembered += at.size
+            if self._remembered > _MOST_REMEMBERED:
                 self._known.clear()
+                self._remembered = at.size
             self._known[access.place] = KnownRead(access, shadow, at, lanes)
 
     def settle(self) -> None:

@@ -71,8 +71,8 @@ class RaceRules:
         if copied is not None:
             self._findings.copy_in_flight(access, lanes, copied)
         kind = strength + 4 * (not shared and strength > 0 and "cta" in site.words)
-        simple = kind == 2 and not shadow.narrow and shadow.covered is None and not shadow.read_at_all
-        if simple and kinds.all():  # atomics and flags do not race with each other
+        simple = kind == 2 and not shadow.narrow and shadow.covered is None and kinds.all()
+        if simple and not shadow.is_plainly_read(at):  # atomics and flags do not race with each other
             shadow.write(at, high, site.line, kind, fence)
             return
         low = high if lanes.high is lanes.low else clocks.stamp(lanes.low, shared)
@@ -83,9 +83,12 @@ class RaceRules:
             if unwritten.any():
                 self._findings.uninitialised(access, lanes, int(np.flatnonzero(unwritten)[0]))
         for now in present:
+            racing = self._conflict(kind, kinds, now, writer) | self._relies(site, now, writer, kinds) if kind else None
+            if racing is not None and not racing.any():
+                continue
             bad = clocks.unordered(writer, now, kinds & 3 == 2, shared)
-            if kind:
-                bad &= self._conflict(kind, kinds, now, writer) | self._relies(site, now, writer, kinds)
+            if racing is not None:
+                bad &= racing
             if bad.any() and not (site.op == "st" and self._same_value(access, lanes, bad, array)):
                 self._findings.report_races(access, lanes, bad, now, writer, shadow.write_line[at], kinds, array)
         if kind > 2:
@@ -117,9 +120,12 @@ class RaceRules:
         first, last, lines, kinds = shadow.readers(at)
         for before in (first, last):
             for now in present:
+                racing = self._conflict(kind, kinds, now, before) if kind else None
+                if racing is not None and not racing.any():
+                    continue
                 bad = self._clocks.unordered(before, now, None, array is None)
-                if kind:
-                    bad &= self._conflict(kind, kinds, now, before)
+                if racing is not None:
+                    bad &= racing
                 if bad.any():
                     self._findings.report_races(access, lanes, bad, now, before, lines, None, array)
 
@@ -156,7 +162,7 @@ class RaceRules:
         """Return with which earlier accesses, of these kinds, an atomic or volatile access races unless it is ordered,
         bool: with ordinary ones, volatile ones if neither is a flag, and other blocks if one has the scope of a
         block."""
-        made: Array = (kinds == 0) | ((kinds < 0) & (kind < 0))
+        made: Array = ((kinds == 0) & (before.lane >= 0)) | ((kinds < 0) & (kind < 0))
         if kind > 2 or (kinds > 2).any():
             rows = self._info.rows
             made |= ((kind > 2) | (kinds > 2)) & (before.lane // rows != now.lane // rows)

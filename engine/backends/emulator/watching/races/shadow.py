@@ -217,6 +217,11 @@ class Shadow:
         """Return whether any unit was read."""
         return self._readers is not None
 
+    def is_plainly_read(self, at: Array) -> bool:
+        """Return whether any of these units has an ordinary reader."""
+        fields = self._readers
+        return fields is not None and bool(((fields[9].take(at) == 0) & (fields[1].take(at) >= 0)).any())
+
     def readers(self, at: Array) -> tuple[Stamp, Stamp, Array, Array]:
         """Return (smallest, largest reader of some units, their lines, their kinds)."""
         low, high, *stamps, line, kind = (field.take(at) for field in self._fields())

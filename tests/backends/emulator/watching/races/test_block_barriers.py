@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from engine.backends.emulator.state.schedule import LOCKSTEP, Schedule
+from engine.backends.emulator.watching.races.barrier_checks import may_store_and_return
 from engine.backends.emulator.watching.races.hazards import Hazards
+from engine.records import Source
 from tests.backends.emulator.small_kernels import execute, zeros
 from tests.sentences import sentence
 
@@ -24,11 +26,18 @@ UNDEFINED = {
     "a_warp_meets_the_next_barrier": f"if (t < 32) {{ out[t] = 1;\n{SYNC} }}\nin[t] += 2;\n{SYNC}\n"
     "out[t] += in[t ^ 32];",
     "a_warp_skips_in_a_loop": f"for (int k = 0; k < in[5]; k++) {{ if (t < 32) {SYNC} out[t] += k; }}\nin[t] = 2;",
+    "a_warp_skips_and_stores_one_value": f"int v = 7;\nif (t < 32) {{ out[t] = 1;\n{SYNC}\nv = 2; }}\nout[t] = v;",
+    "an_else_without_the_barrier": f"if (t < 32) {{ out[t] = 1;\n{SYNC}\nout[t] = 2; }} else out[t] = 7;",
+    "a_warp_skips_behind_a_guard": "if (t >= in[64]) return;\nint v = 7;\nif (t < 32) { s[t] = t;\n"
+    f"{SYNC}\nv = s[t ^ 1]; }}\nout[t] = v;",
+    "a_warp_skips_in_front_of_a_trap": f"if (t < 32) {SYNC}\nif (in[3] != 3) __trap();\nout[t] = 1;",
     "half_a_warp_skips": f"if (t < 40) {SYNC}\nout[t] = 1;",
 }
 DEFINED = {
     "warps_return": f"if (t >= 32) return;\nout[t] = 1;\n{SYNC}\nout[t] = 2;",
     "warps_store_and_return": f"if (t >= 32) {{ out[t] = 7; return; }}\nout[t] = 1;\n{SYNC}\nout[t] = 2;",
+    "warps_store_and_return_twice": f"if (t >= 48) {{ out[t] = 7; return; }}\nif (t >= 32) {{ out[t] = 8;\nreturn; }}\n"
+    f"{SYNC}\nout[t] = 2;",
     "warps_return_from_a_loop": f"for (int k = 0;; k++) {{ if (k == in[t / 32 + 1]) return;\n{SYNC} out[t] += k; }}",
     "nothing_follows": f"if (t < 32) {{ out[t] = 1; {SYNC} }}",
     "a_block_decides": f"if (in[3] == 3) {{ out[t] = 1; {SYNC} }}\nout[t] = 2;",
@@ -58,6 +67,13 @@ def found(name: str, schedule: Schedule = LOCKSTEP) -> list[tuple[str, str]]:
 def test_threads_that_miss_a_barrier_are_found(name: str) -> None:
     for schedule in SCHEDULES:
         assert "divergent-barrier" in {kind for kind, _ in found(name, schedule)}
+
+
+def test_a_macro_may_return_behind_a_store() -> None:
+    store = "#define LEAVE { out[t] = 7; return; }\n"
+    assert may_store_and_return(Source("test.cu", store + TEXT, "int32"), "a_warp_skips")
+    assert may_store_and_return(Source("test.cu", TEXT, "int32"), "warps_store_and_return")
+    assert not may_store_and_return(Source("test.cu", TEXT, "int32"), "warps_return")
 
 
 @pytest.mark.parametrize("name", DEFINED)

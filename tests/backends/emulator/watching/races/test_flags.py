@@ -238,3 +238,48 @@ def test_a_release_in_shared_memory_is_its_own_fence(schedule: Schedule) -> None
     for order in ("release", "acq_rel"):
         assert found(RELEASE.replace("ORDER", order), 1, schedule)[0] == []
     assert ("shared-race", 13) in found(RELEASE.replace("ORDER", "relaxed"), 1, schedule)[0]
+
+
+TWO_BARRIERS = """#define OWN (unsigned)__cvta_generic_to_shared(&barrier[t / 32])
+#define ON(text) asm volatile(text :: "r"(OWN) : "memory");
+extern "C" __global__ void f(const int *in, int *out) {
+    __shared__ unsigned long long barrier[2]; __shared__ int s[64];
+    int t = threadIdx.x;
+    if (t % 32 == 0) ON("mbarrier.init.shared.b64 [%0], 32;")
+    __syncthreads();
+    s[t] = in[t];
+    ON("mbarrier.arrive.shared.b64 _, [%0];")
+    ON("{ .reg .pred p; L: mbarrier.try_wait.parity.shared.b64 p, [%0], 0; @!p bra L; }")
+    out[t] = s[t ^ OTHER];
+}"""
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES, ids=lambda one: f"{one.kind}{one.seed}")
+def test_two_barriers_in_one_instruction_order_the_threads_of_each(schedule: Schedule) -> None:
+    assert found(TWO_BARRIERS.replace("OTHER", "1"), 2, schedule)[0] == []
+    assert found(TWO_BARRIERS.replace("OTHER", "32"), 2, schedule)[0] == [("shared-race", 11)]
+
+
+STACK = """extern "C" __global__ void f(const int *in, int *out, int *value, int *next, int *head) {
+    int i = threadIdx.x + blockIdx.x * blockDim.x, old = *(volatile int *)head, seen;
+    value[i] = in[i];
+    do { next[i] = old; __threadfence(); seen = old; old = atomicCAS(head, seen, i + 1); } while (old != seen);
+    int top = *(volatile int *)head;
+    while (top) {
+        FENCE
+        seen = top;
+        top = atomicCAS(head, seen, next[seen - 1]);
+        if (top == seen) {
+            out[i] = value[seen - 1];
+            break;
+        }
+    }
+}"""
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES, ids=lambda one: f"{one.kind}{one.seed}")
+def test_a_thread_that_takes_from_a_list_needs_a_fence(schedule: Schedule) -> None:
+    more = {"value": np.zeros(128, np.int32), "next": np.zeros(128, np.int32), "head": np.zeros(1, np.int32)}
+    kinds, made = found(STACK.replace("FENCE", "__threadfence();"), 2, schedule, **more)
+    assert kinds == [] and sorted(made) == list(range(128))
+    assert ("global-race", 9) in found(STACK.replace("FENCE", ""), 2, schedule, **more)[0]
