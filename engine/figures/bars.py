@@ -1,22 +1,29 @@
-"""Bars of a ladder: one row per rung, its number behind the bar, on an axis that shows every bar."""
+"""Bars of a ladder: one row per rung, its number behind the bar, on an axis that shows every bar.
+
+On a logarithmic axis a length means nothing, so it has dots instead.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import log10
 from typing import Any
 
+from engine.catalogue import libraries
 from engine.figures.look import (
+    AMBER,
     BLUE,
+    GREEN,
     GREY,
-    LINES,
-    ORANGE,
+    PURPLE,
     RED,
     Figure,
     Look,
     base_layout,
     centred,
     legend,
+    log_ticks,
     scaled,
     ticks,
 )
@@ -29,7 +36,25 @@ Row = Mapping[str, Any]
 ROWS = "rungs"  # views/html/browser.js marks the row of the rung on the page
 BAR = 0.35  # half a bar's height, in rows
 NUMBER, STATUS = 0.27, 0.48  # parts of the axis: for the number behind the longest bar; for a number with a status
-COLOURS = (GREY, *LINES[1:6])  # of marks; none is the blue of bars
+# Of marks: a library has the same colour in every plot, and a peak is grey.
+COLOURS = {
+    libraries.CUB: GREEN,
+    libraries.NVCC_CUB: "#6b8f23",
+    libraries.TORCH: PURPLE,
+    libraries.CUBLAS: "#4aa5c9",
+    libraries.CUBLAS_BFLOAT16: "#4aa5c9",
+    libraries.CUPY: AMBER,
+}
+
+
+@dataclass(frozen=True)
+class Second:
+    """A second bar of each rung, below the first. `name`: in the legend; `texts`: behind the bars."""
+
+    name: str
+    values: Sequence[float | None]
+    texts: Sequence[str]
+    colour: str
 
 
 def bars(
@@ -41,9 +66,10 @@ def bars(
     title: str | None = None,
     may_be_log: bool = True,
     marks: Sequence[tuple[str, float]] = (),
-    published: Sequence[float | None] = (),
+    second: Second | None = None,
     colours: str | Sequence[str] = BLUE,
     recorded: Sequence[bool] | None = None,
+    name: str = "",
 ) -> Figure:
     """Return bars of column `key` of a ladder's rows, the first rung on top.
 
@@ -51,34 +77,37 @@ def bars(
     rung on the page.
 
     `nothing`: the text of an empty plot. The axis is logarithmic, and says so, if the longest bar is more than LOG_FROM
-    times the shortest. `marks`: (name, value), vertical lines with names above the plot. `published`: the lecture's
-    numbers, as bars below ours. `recorded`: the bars to hatch; None: follow the rows.
+    times the shortest. `marks`: (name, value), vertical lines with names above the plot. `recorded`: the bars to hatch;
+    None: follow the rows. `name`: of the bars, in the legend.
     """
     values = values_of(rows, key)
     texts = [_text(key, row, value) for row, value in zip(rows, values, strict=True)]
     if recorded is None and COLUMNS[key].group == MEASURED:
         recorded = ["recorded" in str(row["origin"]) for row in rows]
-    own = _trace(values, texts, look.font) | {
-        # Recorded bars are hatched, so nobody takes them for measurements of this machine.
-        "marker": {"color": colours, "line": {"width": 0}, "pattern": _hatched(recorded or ())},
+    if second is not None and all(value is None for value in second.values):
+        second = None
+    known = [value for value in (*values, *(second.values if second else ())) if value is not None]
+    log = may_be_log and second is None and bool(known) and 0 < min(known) * LOG_FROM < max(known)
+    own = (_dots if log else _trace)(values, texts, look.font) | {
+        # Recorded bars are hatched and recorded dots open, so nobody takes them for measurements of this machine.
+        "marker": _open_dots(colours, recorded or (), look.font) if log
+        else {"color": colours, "line": {"width": 0}, "pattern": _hatched(recorded or ())},
         "hovertext": [f"{row['rung']} {row['title']}" for row in rows],
         "hovertemplate": "%{hovertext}: %{text}<extra></extra>",
-        "showlegend": False,
-    }
+        "showlegend": bool(name),
+        "name": name,
+    }  # fmt: skip
     data = [own]
-    if any(value is not None for value in published):
-        theirs = [text_of(f"lecture_{key}", value) for value in published]
+    if second is not None:
         data.append(
-            _trace(published, theirs, look.font - 1)
-            | {"marker": {"color": ORANGE, "opacity": 0.85}, "name": "published by the lecture",
-               "hovertemplate": "%{text} in the lecture<extra></extra>"}
+            _trace(second.values, second.texts, look.font - 1)
+            | {"marker": {"color": second.colour, "opacity": 0.85}, "name": second.name,
+               "hovertemplate": f"%{{text}}, {second.name}<extra></extra>"}
         )  # fmt: skip
-    known = [value for value in (*values, *published) if value is not None]
-    log = may_be_log and bool(known) and 0 < min(known) * LOG_FROM < max(known)
     near = [mark for mark in marks if known and (log or mark[1] < FAR * max(known))]
     lines = [
-        (name, text_of(key, value), (name, value) in near, COLOURS[i % len(COLOURS)])
-        for i, (name, value) in enumerate(marks if known else ())
+        (mark, text_of(key, value), (mark, value) in near, COLOURS.get(mark, GREY))
+        for mark, value in (marks if known else ())
     ]
     notes = _failures(rows, values, look.font)
     if not known:
@@ -86,7 +115,7 @@ def bars(
     layout = base_layout(look) | {
         "meta": ROWS,
         "height": look.height or max(220, round(len(rows) * look.font * (2.9 if len(data) > 1 else 2.1)) + 100),
-        "bargap": 0.22 if len(data) > 1 else 1 - 2 * BAR,
+        "bargap": 0.1 if len(data) > 1 else 1 - 2 * BAR,
         "bargroupgap": 0.08 if len(data) > 1 else 0,
         "annotations": notes,
         "shapes": [
@@ -96,7 +125,8 @@ def bars(
         ],
         **legend(look),
     }  # fmt: skip
-    layout["xaxis"] |= _axis(known, near, any(RED in text for text in texts), log) | {
+    bars = [*zip(values, texts, strict=True), *(zip(second.values, second.texts, strict=True) if second else ())]
+    layout["xaxis"] |= _axis(bars, near, log) | {
         "title": {"text": scaled(title or COLUMNS[key].heading, log), "font": {"size": look.font}}
     }
     layout["yaxis"] |= {
@@ -123,24 +153,43 @@ def _trace(values: Sequence[float | None], texts: Sequence[str], size: int) -> d
     }
 
 
+def _dots(values: Sequence[float | None], texts: Sequence[str], size: int) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "markers+text",
+        "x": list(values),
+        "y": list(range(len(values))),
+        "text": [f"  {text}" for text in texts],
+        "textposition": "middle right",
+        "textfont": {"size": size},
+        "cliponaxis": False,
+    }
+
+
+def _open_dots(colours: str | Sequence[str], recorded: Sequence[bool], size: int) -> dict[str, Any]:
+    symbols = ["circle-open" if each else "circle" for each in recorded] or "circle"
+    return {"color": colours, "size": 0.75 * size, "symbol": symbols, "line": {"width": 3, "color": colours}}
+
+
 def _legend_entry(name: str, text: str, near: bool, colour: str) -> dict[str, Any]:
     """Return a trace without points that puts a mark's name into the legend; ▸: the mark is far to the right."""
     return {"type": "scatter", "mode": "lines", "x": [None], "y": [None], "line": {"color": colour, "width": 2},
             "name": f"<b>{name}</b> {text}{'' if near else ' ▸'}"}  # fmt: skip
 
 
-def _axis(known: Sequence[float], marks: Sequence[tuple[str, float]], statuses: bool, log: bool) -> dict[str, Any]:
-    """Return an axis that shows every bar and has room for the number behind the longest."""
+def _axis(bars: Sequence[tuple[float | None, str]], marks: Sequence[tuple[str, float]], log: bool) -> dict[str, Any]:
+    """Return an axis that shows every bar and has room for the text behind it. `bars`: (value, text)."""
+    known = [(value, 1 - (STATUS if RED in text else NUMBER)) for value, text in bars if value is not None]
     if not known:
         return {"showticklabels": False, "showgrid": False, "zeroline": False, "range": [0, 1]}
-    room = 1 - (STATUS if statuses else NUMBER)
     furthest = max((value for _, value in marks), default=0.0)
     if not log:
-        high = max(max(known) / room, 1.04 * furthest) or 1.0
+        high = max(*(value / part for value, part in known), 1.04 * furthest) or 1.0
         return {"type": "linear", "zeroline": True, "range": [0, high], **ticks(high)}
-    low = log10(min(known)) - 0.35
-    high = max(low + (log10(max(known)) - low) / room, log10(furthest) + 0.05 if furthest else low)
-    return {"type": "log", "zeroline": False, "range": [low, high], **ticks(10**high)}
+    low = log10(min(value for value, _ in known)) - 0.35
+    high = max(low + (log10(value) - low) / part for value, part in known)
+    high = max(high, log10(furthest) + 0.05 if furthest else low)
+    return {"type": "log", "zeroline": False, "range": [low, high], **log_ticks(10**low, 10**high, 5)}
 
 
 def _text(key: str, row: Row, value: float | None) -> str:
@@ -148,11 +197,11 @@ def _text(key: str, row: Row, value: float | None) -> str:
     if value is None:
         return ""
     number = counted_text(row, key) if COLUMNS[key].group == COUNTED else text_of(key, row[key])
-    failure = _failure(row)
+    failure = failure_text(row)
     return f'{number} <span style="color:{RED}">{failure}</span>' if failure else number
 
 
-def _failure(row: Row) -> str:
+def failure_text(row: Row) -> str:
     """Return how a rung failed: "✗ wrong", or "⚠ hazard: emulated, ✗ wrong: recorded" if a run was recorded too."""
     both = {row["checked"]: row["status"], "recorded": row["recorded_status"]}
     return ", ".join(
@@ -165,10 +214,10 @@ def _failure(row: Row) -> str:
 def _failures(rows: Sequence[Row], values: Sequence[float | None], size: int) -> list[dict[str, Any]]:
     """Return the failure of each failed rung, in place of its bar."""
     return [
-        {"text": _failure(row), "x": 0, "xref": "paper", "xanchor": "left", "y": i,
+        {"text": failure_text(row), "x": 0, "xref": "paper", "xanchor": "left", "y": i,
          "showarrow": False, "font": {"size": size, "color": RED}}
         for i, row in enumerate(rows)
-        if values[i] is None and _failure(row)
+        if values[i] is None and failure_text(row)
     ]  # fmt: skip
 
 

@@ -7,14 +7,26 @@ from math import log10
 from typing import Any
 
 from engine.figures.ladder import NO_TIMES
-from engine.figures.look import BLUE, GREEN, GREY, ON_PAGE, ORANGE, Figure, Look, base_layout, centred, scaled, ticks
+from engine.figures.look import (
+    BLUE,
+    GREEN,
+    GREY,
+    ON_PAGE,
+    ORANGE,
+    Figure,
+    Look,
+    above,
+    base_layout,
+    centred,
+    height_above,
+    log_ticks,
+)
 from engine.lectures.arithmetic.roofline import PEER, Roofline, Roofs, Spot
 
 HEIGHT = 450
-MOST_TICKS = 8
-SMALLEST, LINE = 11, 1.3  # pixels of type; lines of type between two names
+MOST_TICKS = 6
+LINE = 1.3  # lines of type between two names
 MOST_NAMED = 0.75  # of the plot's height: the largest part that the rungs' names may take
-ROOF = 15  # names of roofs that the plot's height would hold
 NAMES = 0.36  # of the width: for the names of the rungs at the right
 AWAY = 30  # pixels from a point to its name
 NEAR = 1.3  # rungs whose intensities differ by less than this factor share a column of names
@@ -30,13 +42,13 @@ def roofline_figure(found: Roofline, position: int, look: Look = ON_PAGE) -> Fig
         layout["annotations"] = [centred(NO_TIMES, look.font + 1)]
         return {"data": [{"type": "scatter", "x": [], "y": []}], "layout": layout}  # Plotly needs a trace
     roofs = found.roofs
+    names = above(_roof_names(found, roofs), look, look.font - 1)
+    layout["margin"] |= {"t": height_above(names, look.font - 1)}
     across, upright = _range(found, roofs)
-    layout["xaxis"] |= _log_axis(across, "FLOP per byte read from global memory", look)
-    layout["yaxis"] |= _log_axis(upright, "GFLOP/s", look)
-    layout["annotations"] = [
-        *_roof_names(found, roofs, upright, layout, look),
-        *_spot_names(found.spots, position, upright, layout, look),
-    ]
+    high = layout["height"] - layout["margin"]["t"] - layout["margin"]["b"]
+    layout["xaxis"] |= _log_axis(across, "FLOP per byte read, log scale", look, MOST_TICKS)
+    layout["yaxis"] |= _log_axis(upright, "GFLOP/s, log", look, round(high / (2 * look.font)))
+    layout["annotations"] = [*names, *_spot_names(found.spots, position, upright, layout, look)]
     return {"data": [*_roof_lines(found, roofs, across), _marks(found.spots, position)], "layout": layout}
 
 
@@ -48,11 +60,20 @@ def _range(found: Roofline, roofs: Roofs) -> tuple[tuple[float, float], tuple[fl
     return (left, left * (max(xs) / left) ** (1 / (1 - NAMES))), (low / 2.2, roofs.peak_gflop_s * 2.6)
 
 
-def _log_axis(ends: tuple[float, float], title: str, look: Look) -> dict[str, Any]:
+def _log_axis(ends: tuple[float, float], title: str, look: Look, most: int) -> dict[str, Any]:
     low, high = ends
-    return {"type": "log", "range": [log10(low), log10(high)], "zeroline": False,
-            **ticks(high, MOST_TICKS),
-            "title": {"text": scaled(title), "font": {"size": look.font}}}  # fmt: skip
+    return {"type": "log", "range": [log10(low), log10(high)], "zeroline": False, **log_ticks(low, high, most),
+            "title": {"text": title, "font": {"size": look.font}}}  # fmt: skip
+
+
+def _roof_names(found: Roofline, roofs: Roofs) -> list[tuple[str, str | None]]:
+    """Return the lines above the plot, each in the colour of the roof that it names."""
+    names: list[tuple[str, str | None]] = [
+        (f"— memory {roofs.bandwidth_gb_s:,.0f} GB/s, FP32 peak {roofs.peak_gflop_s:,.0f} GFLOP/s", ORANGE)
+    ]
+    if found.peer_gflop_s is not None:
+        names.append((f"- - {PEER} {found.peer_gflop_s:,.0f} GFLOP/s", GREEN))
+    return names
 
 
 def _roof_lines(found: Roofline, roofs: Roofs, across: tuple[float, float]) -> list[dict[str, Any]]:
@@ -82,37 +103,6 @@ def _marks(spots: Sequence[Spot], position: int) -> dict[str, Any]:
         "customdata": [f"{spot.title}: {spot.gflop_s:,.0f} GFLOP/s, {spot.origin}" for _, spot in shown],
         "hovertemplate": "%{customdata}<extra></extra>",
     }
-
-
-def _roof_names(
-    found: Roofline,
-    roofs: Roofs,
-    upright: tuple[float, float],
-    layout: Mapping[str, Any],
-    look: Look,
-) -> list[dict[str, Any]]:
-    """Place the names of the flat roofs at the left, away from the rungs, and that of the slope beside it."""
-    flat = [(f"FP32 peak {roofs.peak_gflop_s:,.0f} GFLOP/s", roofs.peak_gflop_s, ORANGE, "bottom")]
-    if found.peer_gflop_s is not None:
-        flat.append((f"{PEER} {found.peer_gflop_s:,.0f} GFLOP/s", found.peer_gflop_s, GREEN, "top"))
-    height = layout["height"] - layout["margin"]["t"] - layout["margin"]["b"]
-    size = max(SMALLEST, min(look.font, round(height / ROOF)))
-    names = [
-        {"text": text, "x": 0.01, "xref": "paper", "xanchor": "left", "y": log10(y), "yanchor": anchor,
-         "showarrow": False, "font": {"size": size, "color": colour}}
-        for text, y, colour, anchor in flat
-    ]  # fmt: skip
-    # Left of the slope only rungs fed by a cache can stand, so the names of the flat roofs limit the height there.
-    line = log10(upright[1] / upright[0]) / height * size  # a line of type, in decades
-    top = log10(roofs.peak_gflop_s) - 1.3 * line
-    if found.peer_gflop_s is not None and abs(top - log10(found.peer_gflop_s)) < 2.4 * line:
-        top = log10(found.peer_gflop_s) - 2.2 * line
-    names.append(
-        {"text": f"memory {roofs.bandwidth_gb_s:,.0f} GB/s", "x": top - log10(roofs.bandwidth_gb_s), "y": top,
-         "xanchor": "right", "xshift": -look.font, "yanchor": "middle", "showarrow": False,
-         "font": {"size": size, "color": ORANGE}}
-    )  # fmt: skip
-    return names
 
 
 def _spot_names(

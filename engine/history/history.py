@@ -217,10 +217,17 @@ def device_line(measurement: Measurement) -> str:
 
     For a rung on the CPU beside a GPU it names the CPU: "AMD EPYC 9554, one thread, live".
     """
+    name = device_name(measurement)
+    if measurement.origin == "recorded":
+        return f"{name}, recorded {date_of(measurement)}"
+    return name if measurement.device.get("kind") != "gpu" else f"{name}, live"
+
+
+def device_name(measurement: Measurement) -> str:
+    """Return the device of a measurement: "NVIDIA H200", "AMD EPYC 9554, one thread", "emulator"."""
     if measurement.device.get("kind") != "gpu":
         return "emulator"
-    name = f"{measurement.cpu}, one thread" if measurement.cpu else measurement.device.get("name") or "GPU"
-    return f"{name}, recorded {_date(measurement)}" if measurement.origin == "recorded" else f"{name}, live"
+    return f"{measurement.cpu}, one thread" if measurement.cpu else str(measurement.device.get("name") or "GPU")
 
 
 def environment_line(measurement: Measurement) -> str:
@@ -246,8 +253,8 @@ def environment_line(measurement: Measurement) -> str:
             words.append(form.format(has[name]))
     # The line begins with the CPU that the badge names.
     words += [badge for badge in measurement.badges if own is None or badge != cpu.badge(own)]
-    if measurement.origin == "live" and _date(measurement):
-        words.append(_date(measurement))
+    if measurement.origin == "live" and date_of(measurement):
+        words.append(date_of(measurement))
     return " · ".join(words)
 
 
@@ -293,7 +300,8 @@ def _without_n(own: Key) -> Key:
     return own[:_N] + own[_N + 1 :]
 
 
-def _date(measurement: Measurement) -> str:
+def date_of(measurement: Measurement) -> str:
+    """Return the day of a measurement: "2026-11-21"; "" if it is unknown."""
     return str(measurement.environment.get("utc") or "")[:10]
 
 

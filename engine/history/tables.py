@@ -187,6 +187,20 @@ def counted_text(row: Mapping[str, Any], key: str) -> str:
     return f"≈ {text}" if row[key] and row["caveats"] else text
 
 
+def tile_title(counters: Sequence[str]) -> str:
+    """Return the title of the counters of one tile: "Sectors per load / store"."""
+    first, *others = (COUNTERS[name].label for name in counters)
+    return " / ".join([first, *(title.rpartition(" ")[2] for title in others)])
+
+
+def tile_text(row: Mapping[str, Any], counters: Sequence[str]) -> str:
+    """Return the text of the counters of one tile: "32 / 4", with "–" for one that a run has none of."""
+    if all(row[name] is None for name in counters):
+        return ""
+    texts = " / ".join(text_of(name, row[name]) or "–" for name in counters)
+    return f"≈ {texts}" if row["caveats"] and any(row[name] for name in counters) else texts
+
+
 def checked_by(measurement: Measurement) -> str:
     """Return the origin of an answer's check: "live", "emulated" or "recorded"."""
     if measurement.origin == "recorded":

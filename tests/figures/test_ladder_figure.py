@@ -11,7 +11,7 @@ import pytest
 from engine.catalogue import LADDERS, Ladder
 from engine.figures.bars import ROWS
 from engine.figures.ladder import counter_bars, metric_bars, speedup_bars, time_bars
-from engine.figures.look import Figure, Look, some
+from engine.figures.look import Figure, Look, log_ticks, some
 from engine.figures.sweep import size_lines
 from engine.history import tables
 from engine.history.history import Known
@@ -110,6 +110,32 @@ def test_an_axis_of_very_different_numbers_is_logarithmic_and_says_so() -> None:
     assert axes[4000.0]["type"] == "log" and "log scale" in axes[4000.0]["title"]["text"]
     low, high = axes[4000.0]["range"]
     assert low < 0 and high > 3.6
+
+
+def test_a_logarithmic_axis_has_dots_which_are_open_if_recorded() -> None:
+    facts = [Known(measured(rung.kernel, 4000.0 if i else 1.0, origin="live" if i else "recorded"))
+             for i, rung in enumerate(HARRIS.rungs)]  # fmt: skip
+    (dots,) = time_bars(rows_of(HARRIS, facts))["data"]
+    assert dots["mode"] == "markers+text" and dots["marker"]["symbol"] == ["circle-open"] + 10 * ["circle"]
+
+
+def test_a_status_behind_a_short_bar_leaves_the_other_bars_as_long_as_they_were() -> None:
+    facts = [Known(measured(rung.kernel, 10.0 * (i + 1))) for i, rung in enumerate(HARRIS.rungs)]
+    before = time_bars(rows_of(HARRIS, facts))["layout"]["xaxis"]["range"]
+    facts[0] = Known(measured(HARRIS.rungs[0].kernel, 10.0, status="hazard", reason="Line 30."))
+    figure = time_bars(rows_of(HARRIS, facts))
+    assert "hazard" in figure["data"][0]["text"][0] and figure["layout"]["xaxis"]["range"] == before
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "most", "wanted"),
+    [(0.9, 12, 5, ["1", "2", "5", "10"]), (0.9, 2e6, 4, ["1", "100", "10k", "1M"]), (300, 70_000, 9,
+      ["500", "1,000", "2,000", "5,000", "10k", "20k", "50k"])],
+)  # fmt: skip
+def test_ticks_of_a_logarithmic_axis_are_no_more_than_fit(
+    low: float, high: float, most: int, wanted: list[str]
+) -> None:
+    assert log_ticks(low, high, most)["ticktext"] == wanted
 
 
 def test_the_outcome_of_a_run_stands_behind_the_recorded_number() -> None:

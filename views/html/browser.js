@@ -189,7 +189,7 @@ window.kernelLadder = (() => {
   function fit(lines) {
     lines.style.fontSize = '';
     let size = parseFloat(getComputedStyle(lines).fontSize);
-    const least = Math.max(15, 0.021 * innerHeight);
+    const least = 0.022 * innerHeight;
     const broken = () => [...lines.querySelectorAll('.line')].some((line) => line.offsetHeight > 2 * size);
     const whole = lines.closest('.short') ? Infinity : 0.023 * innerHeight; // above it no line need be broken
     while (size > least && (lines.scrollHeight > lines.clientHeight + 1 || (size > whole && broken()))) {

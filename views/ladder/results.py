@@ -10,11 +10,11 @@ from typing import Any, Literal
 import streamlit as st
 
 from engine.figures.look import Look
-from engine.history.history import Known, device_line, not_recorded
-from engine.history.tables import COLUMNS, counted_text
+from engine.history.history import Known, date_of, device_line, device_name, not_recorded
+from engine.history.tables import COLUMNS, tile_text, tile_title
 from engine.lectures.judge import unkept
 from engine.records import Measurement
-from engine.records.counters import IN_TABLE
+from engine.records.counters import IN_TILES
 from engine.records.words import STATUS_WORDS, number_text, size_text, text_of
 from views.chart.component import Chart
 from views.html import answer
@@ -140,15 +140,14 @@ def has_strip(page: Page) -> bool:
 
 
 def bars_of(page: Page) -> int:
-    """Return the number of bars, with the lecture's bars below ours in the plot of speedups."""
-    rungs = page.ladder.rungs
-    paired = isinstance(page.plot, Bars) and page.plot.paired and any(rung.published for rung in rungs)
-    return len(rungs) * (1 + paired)
+    """Return the number of bars: one or two for each rung."""
+    return len(page.ladder.rungs) * (1 + (isinstance(page.plot, Bars) and page.plot.paired(page)))
 
 
 def shows_counters(page: Page) -> bool:
-    """Return whether the counters are shown below the times; an animation needs their room."""
-    return page.counting and not isinstance(page.plot, Scene)
+    """Return whether the counters are shown below the times; an animation needs their room, and on a slide every plot
+    but bars."""
+    return page.counting and (isinstance(page.plot, Bars) if page.presenting else not isinstance(page.plot, Scene))
 
 
 def _strip(page: Page, facts: Facts) -> str:
@@ -229,17 +228,18 @@ def _sentence(page: Page, fact: Known, ran: str) -> str:
 
 
 def _on(measurement: Measurement) -> str:
-    """Return the device of an outcome: "on the emulator", "on NVIDIA H200, recorded 2026-11-20"."""
-    device = device_line(measurement)
-    return whole_dates(escape(f"on {'the ' if device == 'emulator' else ''}{device}"))
+    """Return the device of an outcome: "on the emulator", "on NVIDIA H200"."""
+    device = device_name(measurement)
+    return escape(f"on {'the ' if device == 'emulator' else ''}{device}")
 
 
 def _recorded(page: Page, recorded: Measurement) -> str:
-    """Return the outcome of the recorded run: its time, or how it failed."""
-    where = f"{_on(recorded)}{_at(page)}"
-    if recorded.status == "ok":
-        return f"<b class='ok'>✓ Correct</b> {where}: {text_of('time_us', recorded.time_us)}"
-    return f"<b>{escape(sentence_case(STATUS_WORDS[recorded.status]))}</b> {where}: {code_in(recorded.reason or '')}"
+    """Return the outcome of the recorded run, and last its day, which CSS may cut: its time, or how it failed."""
+    good = recorded.status == "ok"
+    words = escape(sentence_case(STATUS_WORDS[recorded.status]))
+    verdict = f"<b class='ok'>✓ {words}</b>" if good else f"<b>{words}</b>"
+    said = text_of("time_us", recorded.time_us) if good else code_in(recorded.reason or "")
+    return f"{verdict} {_on(recorded)}{_at(page)}: {said} · recorded <time>{date_of(recorded)}</time>"
 
 
 def _at(page: Page) -> str:
@@ -263,6 +263,7 @@ def _remark(page: Page, measurement: Measurement, end: str = "") -> str:
 def _counters(row: Mapping[str, Any]) -> str:
     """Return the tiles of the counters; their tooltips say why a GPU's counts differ."""
     made = (
-        tile(COLUMNS[key].title, counted_text(row, key), tip=row["caveats"] or COLUMNS[key].meaning) for key in IN_TABLE
+        tile(tile_title(names), tile_text(row, names), tip=row["caveats"] or COLUMNS[names[0]].meaning)
+        for names in IN_TILES
     )
     return tiles(made, "counted")

@@ -13,14 +13,15 @@ from engine.plan import describe_launches
 from views.html.parts import sentence_case
 from views.ladder import source
 from views.ladder.actions import run_buttons
-from views.ladder.results import Results, bars_of, has_strip, menu
+from views.ladder.results import Results, bars_of, has_strip, menu, shows_counters
 from views.ladder.view import WORK, Bars, Page, Scene, facts_of
 from views.picture import component
 from views.shared import keyboard, menus, rungs, work
 
 LONG_TITLE, LONG_IDEA = 40, 270  # characters; a longer title or idea gets smaller type
 WHOLE = 110  # characters of a rung's title and its ladder's; beyond that only the lecture's name is shown
-SMALLEST, LARGEST = 0.019, 0.026  # size of a plot's type, as a part of the window's height
+# Size of a plot's type, as a part of the window's height: of bars at least and at most, and of other plots.
+SMALLEST, LARGEST, OTHER = 0.0236, 0.028, 0.0265
 STYLE = Path(__file__).parents[1] / "html" / "present.css"
 
 
@@ -51,9 +52,9 @@ def look_of(page: Page) -> Look:
     """Return the size of the plot: the height that the numbers leave of the window, and the largest type that its bars
     allow."""
     high = keyboard.window()[1]
-    height = round(high * ((0.56 if page.counting else 0.66) - 0.11 * has_strip(page)))
+    height = round(high * ((0.51 if shows_counters(page) else 0.64) - 0.13 * has_strip(page)))
     if not isinstance(page.plot, Bars):
-        return Look(round(high * LARGEST), height)
+        return Look(round(high * OTHER), height)
     return Look.of_rows(bars_of(page), height, round(high * SMALLEST), round(high * LARGEST))
 
 
