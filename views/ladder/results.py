@@ -248,8 +248,10 @@ def _at(page: Page) -> str:
 
 
 def _time_of(page: Page, timed: Measurement) -> str:
-    """Return the origin of the time."""
-    return f"Time: {whole_dates(escape(device_line(timed)))}{_at(page)}"
+    """Return the origin of the time, with the clock if it is the host's."""
+    by_host = timed.timing is not None and timed.timing.clock == "host" and not timed.cpu
+    clock = ", by the host's clock up to the answer on the host" if by_host else ""
+    return f"Time: {whole_dates(escape(device_line(timed)))}{_at(page)}{clock}"
 
 
 def _remark(page: Page, measurement: Measurement, end: str = "") -> str:
