@@ -8,16 +8,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import log10
+from textwrap import wrap
 from typing import Any
 
 from engine.catalogue import libraries
 from engine.figures.look import (
+    ABOVE_AND_BELOW,
     AMBER,
     BLUE,
+    EDGES,
     GREEN,
     GREY,
     PURPLE,
     RED,
+    ROW,
     Figure,
     Look,
     base_layout,
@@ -33,6 +37,7 @@ from engine.records.words import text_of
 LOG_FROM = 30  # longest over shortest bar; above this ratio a linear axis hides the short bars
 FAR = 2.5  # a mark beyond FAR times the longest bar has no line
 Row = Mapping[str, Any]
+LETTERS = 15  # of a line of a rung's name
 ROWS = "rungs"  # views/html/browser.js marks the row of the rung on the page
 BAR = 0.35  # half a bar's height, in rows
 NUMBER, STATUS = 0.27, 0.48  # parts of the axis: for the number behind the longest bar; for a number with a status
@@ -131,12 +136,18 @@ def bars(
     }
     layout["yaxis"] |= {
         "tickvals": list(range(len(rows))),
-        "ticktext": [str(row["rung"]) for row in rows],
+        "ticktext": _labels(rows, look),
         "ticklabelstandoff": 6,
         "showgrid": False,
         "range": [len(rows) - 0.4, -0.6],
     }
     return {"data": [*data, *(_legend_entry(*line) for line in lines)], "layout": layout}
+
+
+def _labels(rows: Sequence[Row], look: Look) -> list[str]:
+    """Return the names of the rungs; a long one takes two lines if the rows are far enough apart."""
+    apart = ((look.height or 0) - EDGES) / look.font - ABOVE_AND_BELOW >= 2 * ROW * len(rows)
+    return ["<br>".join(wrap(str(row["rung"]), LETTERS)) if apart else str(row["rung"]) for row in rows]
 
 
 def _trace(values: Sequence[float | None], texts: Sequence[str], size: int) -> dict[str, Any]:

@@ -90,7 +90,7 @@ def log_ticks(low: float, high: float, most: int, unit: str = "") -> dict[str, A
         values = [value for value in every if 0.999 * low <= value <= 1.001 * high]
         if len(values) <= max(1, most):
             break
-    if len(values) < 2:  # less than a factor of two
+    if not values:  # a short axis between two of them
         return ticks(high, most) | {"ticksuffix": unit}
     return {"tickvals": values, "ticktext": [f"{short_text(value)}{unit}" for value in values]}
 
