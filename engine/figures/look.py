@@ -92,7 +92,7 @@ def log_ticks(low: float, high: float, most: int, unit: str = "") -> dict[str, A
             break
     if not values:  # a short axis between two of them
         return ticks(high, most) | {"ticksuffix": unit}
-    return {"tickvals": values, "ticktext": [f"{short_text(value)}{unit}" for value in values]}
+    return {"tickmode": "array", "tickvals": values, "ticktext": [f"{short_text(value)}{unit}" for value in values]}
 
 
 def short_text(value: float) -> str:
@@ -107,14 +107,19 @@ LINE = 1.4  # distance of the lines above a plot, in lines of type
 WIDE, WIDE_ON_PAGE = 46, 62  # letters of a line above a plot: on a slide of a narrow window, and on the page
 
 
+def letters_of_line(look: Look) -> int:
+    """Return how many letters of a figure's type its width holds at least."""
+    return WIDE if look.font > ON_PAGE.font else WIDE_ON_PAGE
+
+
 def above(lines: Sequence[tuple[str, str | None]], look: Look, size: int, bold: bool = False) -> list[dict[str, Any]]:
     """Return lines of text in type of `size` as annotations above a plot, from its left edge on.
 
     `lines`: (text, colour); None: the colour of the page's text. Long lines are broken; `height_above` is the height of
     the result.
     """
-    letters = round((WIDE if look.font > ON_PAGE.font else WIDE_ON_PAGE) * look.font / size)
-    rows = [(row, colour) for text, colour in lines for row in wrap(text, letters)]
+    letters = letters_of_line(look) * look.font / size
+    rows = [(row, colour) for text, colour in lines for row in wrap(text, round(letters))]
     return [
         {"text": f"<b>{text}</b>" if bold else text, "x": 0, "xref": "paper", "xanchor": "left", "y": 1,
          "yref": "paper", "yanchor": "bottom", "yshift": 4 + round(LINE * size) * (len(rows) - 1 - i),

@@ -20,6 +20,7 @@ from engine.figures.look import (
     above,
     base_layout,
     height_above,
+    letters_of_line,
     log_ticks,
     scaled,
     some,
@@ -29,6 +30,7 @@ from engine.lectures.published import Line
 from engine.records.words import text_of
 
 _PAPER, _HERE = "In the lecture", "Here"
+BEFORE = 8  # letters left of the plot: its axis
 NARROW = 22  # letters of a title above half of the plot
 
 
@@ -77,7 +79,7 @@ def speedup_lines(lines: Sequence[Line], look: Look = ON_PAGE) -> Figure:
         **log_ticks(10 ** (low - room), 10 ** (high + room), round(upright / (2.2 * size)), "×"),
     }
     layout["xaxis"] |= {
-        "tickangle": 0,
+        "tickangle": 0 if _fit_side_by_side(rungs, look) else 90,
         "tickvals": list(range(len(rungs))),
         "ticktext": [_folded(rung) for rung in rungs],
         "range": [-0.45, len(rungs) - 0.55],
@@ -206,6 +208,12 @@ def _nothing(look: Look) -> dict[str, Any]:
     return {"text": "No times here yet<br>under the lecture's conditions.<br>Press Run these on a GPU.", "x": 0.98,
             "y": 0.04, "xanchor": "right", "yanchor": "bottom", "xref": "paper", "yref": "paper", "showarrow": False,
             "font": {"size": look.font + 1, "color": GREY}}  # fmt: skip
+
+
+def _fit_side_by_side(labels: Sequence[str], look: Look) -> bool:
+    """Return whether the folded labels fit below a plot without turning them."""
+    letters = sum(1 + max(map(len, _folded(label).split("<br>"))) for label in labels)
+    return letters <= letters_of_line(look) - BEFORE
 
 
 def _folded(label: str) -> str:

@@ -19,6 +19,7 @@ from engine.figures.look import (
     base_layout,
     centred,
     height_above,
+    letters_of_line,
     log_ticks,
 )
 from engine.lectures.arithmetic.roofline import PEER, Roofline, Roofs, Spot
@@ -28,8 +29,8 @@ MOST_TICKS = 6
 LINE = 1.3  # lines of type between two names
 MOST_NAMED = 0.75  # of the plot's height: the largest part that the rungs' names may take
 NAMES = 0.36  # of the width: for the names of the rungs at the right
+BEFORE = 8  # letters left of the plot: its axis
 AWAY = 30  # pixels from a point to its name
-NEAR = 1.3  # rungs whose intensities differ by less than this factor share a column of names
 
 
 def roofline_figure(found: Roofline, position: int, look: Look = ON_PAGE) -> Figure:
@@ -48,7 +49,7 @@ def roofline_figure(found: Roofline, position: int, look: Look = ON_PAGE) -> Fig
     high = layout["height"] - layout["margin"]["t"] - layout["margin"]["b"]
     layout["xaxis"] |= _log_axis(across, "FLOP per byte read, log scale", look, MOST_TICKS)
     layout["yaxis"] |= _log_axis(upright, "GFLOP/s, log", look, round(high / (2 * look.font)))
-    layout["annotations"] = [*names, *_spot_names(found.spots, position, upright, layout, look)]
+    layout["annotations"] = [*names, *_spot_names(found.spots, position, across, upright, layout, look)]
     return {"data": [*_roof_lines(found, roofs, across), _marks(found.spots, position)], "layout": layout}
 
 
@@ -108,6 +109,7 @@ def _marks(spots: Sequence[Spot], position: int) -> dict[str, Any]:
 def _spot_names(
     spots: Sequence[Spot],
     position: int,
+    across: tuple[float, float],
     upright: tuple[float, float],
     layout: Mapping[str, Any],
     look: Look,
@@ -124,9 +126,12 @@ def _spot_names(
     )
     if len(shown) * look.font * LINE > MOST_NAMED * height:
         shown = [entry for entry in shown if entry[2] == position]
+    # Rungs that are nearer to each other than the longest name is wide share a column of names.
+    letters = max((len(spot.label) for _, _, _, spot in shown), default=0) + 2
+    near = 10 ** (log10(across[1] / across[0]) * letters / (letters_of_line(look) - BEFORE))
     columns: list[list[tuple[float, float, int, Spot]]] = []
     for entry in shown:
-        if columns and entry[0] / columns[-1][0][0] < NEAR:
+        if columns and entry[0] / columns[-1][0][0] < near:
             columns[-1].append(entry)
         else:
             columns.append([entry])

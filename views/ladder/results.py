@@ -159,6 +159,7 @@ def _strip(page: Page, facts: Facts) -> str:
     return answer.strip_html(live, shown) or answer.blank_html(page.kernel, page.answer_count, shown)
 
 
+TERA = 10_000  # GFLOP/s; a tile shows more in TFLOP/s
 TWO_LINES = 130  # characters; a longer text is cut, and unfolds
 
 _LESSONS = ("wrong", "hazard", "deadlock")  # deliberate failures of rungs; see Kernel.expect
@@ -185,8 +186,9 @@ def _tiles(page: Page, row: Mapping[str, Any]) -> str:
     for ours, paper in _TILES:
         key = page.topic.metric if ours == "rate" else ours
         column = COLUMNS[key]
-        value = text_of(key, row[key])
-        unit = f" <small>{column.unit}</small>" if value and ours == "rate" else ""
+        large = key == "gflop_s" and (row[key] or 0) >= TERA
+        value = text_of(key, row[key] / 1000 if large else row[key])
+        unit = f" <small>{'TFLOP/s' if large else column.unit}</small>" if value and ours == "rate" else ""
         theirs = text_of(paper, row[paper]) if paper and not (ours == "rate" and key != "bandwidth_gb_s") else ""
         theirs_unit = " GB/s" if ours == "rate" else ""
         below = f'<span class="paper" title="{escape(str(row["lecture_origin"]))}">{theirs}{theirs_unit}</span>'
