@@ -25,7 +25,7 @@ from engine.figures.look import (
 )
 from engine.lectures.arithmetic.complexity import Level, cost_of, steps_of, work
 from engine.lectures.arithmetic.elements import CLAIM, Division
-from engine.records.words import count_text, time_text
+from engine.records.words import count_text, many, time_text
 
 MOST_STEPS = 64  # more bars have no room
 SMALL = 28  # lines of type; a lower plot shows only the necessary parts
@@ -164,6 +164,11 @@ def _times(timed: Sequence[Division], automatic: Division | None, small: bool) -
     return drawn
 
 
+def _in_a_row(made: Sequence[Level]) -> str:
+    last = made[-1]
+    return last.tail_by if last.tail_by and not last.tail else f"{many(steps_of(made), 'step')} in a row"
+
+
 def _bars(level: Level) -> list[tuple[int, int, str, int]]:
     """Return (working threads, allotted threads, their action, number of such steps) for each bar of a launch."""
     loads = [(level.threads, level.threads, "take an element", 1)] * level.loads
@@ -188,7 +193,7 @@ def tree_figure(made: Sequence[Level], n: int, time: str, look: Look = ON_PAGE) 
     layout["height"] = look.height or 430
     cost = cost_of(made)
     lines = [
-        f"{steps_of(made):,} steps in a row; log₂ N = {ceil(log2(n)) if n > 1 else 0}",
+        f"{_in_a_row(made)}; log₂ N = {ceil(log2(n)) if n > 1 else 0}",
         f"work {count_text(work(n))}; cost {count_text(cost)} = {cost / n:.3g} N",
         *([f"time {time}"] if time else []),
     ]

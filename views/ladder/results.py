@@ -198,12 +198,13 @@ def _tiles(page: Page, row: Mapping[str, Any]) -> str:
 
 
 def _sentence(page: Page, fact: Known, ran: str) -> str:
+    """Return the outcome and the origin of the time; on a slide without bounds, and without the moment of the run."""
     live, choice, run = fact.live, page.choice, page.run
     words, answer = [], ""
     if live is not None and live.check is not None:
         found = live.check
-        exact = found.error_bound == 0
-        bound = "" if exact else f", error {found.error:.2g}, allowed {found.error_bound:.2g}"
+        exact, ran = found.error_bound == 0, "" if page.presenting else ran
+        bound = "" if exact or page.presenting else f", error {found.error:.2g}, allowed {found.error_bound:.2g}"
         equals = f"{number_text(found.result)} {'=' if exact else '≈'} {number_text(found.expected)}"
         answer = f"{equals}{bound}{_remark(page, live)}"
         correct = "<b class='ok'>✓ Correct</b>"
@@ -224,7 +225,7 @@ def _sentence(page: Page, fact: Known, ran: str) -> str:
         words.append(code_in(", ".join(live.badges)))
     if ran:
         words.insert(1, ran)
-    if answer and run.n != choice.n:
+    if answer and run.n != choice.n and not page.presenting:
         words.append(answer)
     return " · ".join(words)
 

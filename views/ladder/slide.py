@@ -20,8 +20,10 @@ from views.shared import keyboard, menus, rungs, work
 
 LONG_TITLE, LONG_IDEA = 40, 270  # characters; a longer title or idea gets smaller type
 WHOLE = 110  # characters of a rung's title and its ladder's; beyond that only the lecture's name is shown
-# Size of a plot's type, as a part of the window's height: of bars at least and at most, and of other plots.
+# Size of a plot's type, as a part of the window's height: of bars at least and at most, and of other plots. A narrow
+# window has no room for long names in the largest type.
 SMALLEST, LARGEST, OTHER = 0.0236, 0.028, 0.0265
+LARGEST_OF_WIDTH = 0.018
 STYLE = Path(__file__).parents[1] / "html" / "present.css"
 
 
@@ -51,11 +53,12 @@ def show(page: Page) -> None:
 def look_of(page: Page) -> Look:
     """Return the size of the plot: the height that the numbers leave of the window, and the largest type that its bars
     allow."""
-    high = keyboard.window()[1]
+    wide, high = keyboard.window()
     height = round(high * ((0.51 if shows_counters(page) else 0.64) - 0.13 * has_strip(page)))
     if not isinstance(page.plot, Bars):
         return Look(round(high * OTHER), height)
-    return Look.of_rows(bars_of(page), height, round(high * SMALLEST), round(high * LARGEST))
+    return Look.of_rows(bars_of(page), height, round(high * SMALLEST),
+                        round(min(high * LARGEST, wide * LARGEST_OF_WIDTH)))  # fmt: skip
 
 
 def slide_title(ladder: Ladder, position: int) -> str:
