@@ -32,11 +32,13 @@ SMALL = 28  # lines of type; a lower plot shows only the necessary parts
 _BAND = "rgba(199,146,0,0.16)"
 
 
-def sweep_figure(points: Sequence[Division], automatic: Division | None, look: Look = ON_PAGE) -> Figure:
+def sweep_figure(
+    points: Sequence[Division], automatic: Division | None, look: Look = ON_PAGE, recorded: Sequence[int] = ()
+) -> Figure:
     """Draw Brent's steps and cost per element over the elements per thread, and below them the measured times.
 
     The band is the lecture's claim, the dashed line Brent's log2 N. `automatic`: the kernel's own choice of grid, drawn
-    as a star.
+    as a star. `recorded`: other block sizes that have times.
     """
     size = look.font
     n = points[0].choice.n
@@ -80,11 +82,13 @@ def sweep_figure(points: Sequence[Division], automatic: Division | None, look: L
             "square",
         ),
     ]
+    blocks = " and ".join(map(str, recorded))
     if timed:
         data += _times(timed, automatic, small)
     else:
         layout["yaxis2"] |= {"showticklabels": False, "showgrid": False}
-        layout["annotations"].append(centred("No times yet: press Run the sweep on a GPU.", size) | {"y": 0.22})
+        said = f"No times with these blocks:<br>{f'{blocks} have some' if blocks else 'run the sweep on a GPU'}."
+        layout["annotations"] = [centred(said, size) | {"y": 0.2}]
     return {"data": data, "layout": layout}
 
 
