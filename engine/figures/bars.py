@@ -19,6 +19,7 @@ from engine.figures.look import (
     EDGES,
     GREEN,
     GREY,
+    LINE,
     PURPLE,
     RED,
     ROW,
@@ -26,7 +27,9 @@ from engine.figures.look import (
     Look,
     base_layout,
     centred,
+    height_above,
     legend,
+    letters_of_line,
     log_ticks,
     scaled,
     ticks,
@@ -38,6 +41,7 @@ LOG_FROM = 30  # longest over shortest bar; above this ratio a linear axis hides
 FAR = 2.5  # a mark beyond FAR times the longest bar has no line
 Row = Mapping[str, Any]
 LETTERS = 15  # of a line of a rung's name
+MARK, SPACE = "mark", " &nbsp; "
 ROWS = "rungs"  # views/html/browser.js marks the row of the rung on the page
 BAR = 0.35  # half a bar's height, in rows
 NUMBER, STATUS = 0.27, 0.48  # parts of the axis: for the number behind the longest bar; for a number with a status
@@ -114,7 +118,8 @@ def bars(
         (mark, text_of(key, value), (mark, value) in near, COLOURS.get(mark, GREY))
         for mark, value in (marks if known else ())
     ]
-    notes = _failures(rows, values, look.font)
+    named = _names_of_marks(lines, look, above_legend=bool(name))
+    notes = _failures(rows, values, look.font) + named
     if not known:
         notes.append(centred(nothing, look.font + 1) | ({"x": 1, "xanchor": "right"} if notes else {}))
     layout = base_layout(look) | {
@@ -130,6 +135,7 @@ def bars(
         ],
         **legend(look),
     }  # fmt: skip
+    layout["margin"] |= {"t": height_above(named, look.font - 1) + (round(LINE * look.font) if named and name else 0)}
     bars = [*zip(values, texts, strict=True), *(zip(second.values, second.texts, strict=True) if second else ())]
     layout["xaxis"] |= _axis(bars, near, log) | {
         "title": {"text": scaled(title or COLUMNS[key].heading, log), "font": {"size": look.font}}
@@ -141,7 +147,7 @@ def bars(
         "showgrid": False,
         "range": [len(rows) - 0.4, -0.6],
     }
-    return {"data": [*data, *(_legend_entry(*line) for line in lines)], "layout": layout}
+    return {"data": data, "layout": layout}
 
 
 def _labels(rows: Sequence[Row], look: Look) -> list[str]:
@@ -182,10 +188,27 @@ def _open_dots(colours: str | Sequence[str], recorded: Sequence[bool], size: int
     return {"color": colours, "size": 0.75 * size, "symbol": symbols, "line": {"width": 3, "color": colours}}
 
 
-def _legend_entry(name: str, text: str, near: bool, colour: str) -> dict[str, Any]:
-    """Return a trace without points that puts a mark's name into the legend; ▸: the mark is far to the right."""
-    return {"type": "scatter", "mode": "lines", "x": [None], "y": [None], "line": {"color": colour, "width": 2},
-            "name": f"<b>{name}</b> {text}{'' if near else ' ▸'}"}  # fmt: skip
+def _names_of_marks(
+    lines: Sequence[tuple[str, str, bool, str]], look: Look, above_legend: bool
+) -> list[dict[str, Any]]:
+    """Return the names of the marks above the plot: (name, its number, whether it has a line, colour); ▸: the mark is
+    far to the right."""
+    size, rows, letters = look.font - 1, [""], 0
+    most = letters_of_line(look) * look.font / size
+    for name, number, drawn, colour in lines:
+        more = len(name) + len(number) + 6
+        if rows[-1] and letters + more > most:
+            rows, letters = [*rows, ""], 0
+        rows[-1] += f'{SPACE if rows[-1] else ""}<span style="color:{colour}">▌</span><b>{name}</b> {number}'
+        rows[-1] += "" if drawn else " ▸"
+        letters += more
+    up = round(LINE * size)
+    return [
+        {"name": MARK, "text": row, "x": 1, "xref": "paper", "xanchor": "right", "y": 1, "yref": "paper",
+         "yanchor": "bottom", "yshift": 4 + up * (len(rows) - 1 - i + above_legend), "showarrow": False,
+         "font": {"size": size}}
+        for i, row in enumerate(rows) if row
+    ]  # fmt: skip
 
 
 def _axis(bars: Sequence[tuple[float | None, str]], marks: Sequence[tuple[str, float]], log: bool) -> dict[str, Any]:

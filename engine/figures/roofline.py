@@ -144,7 +144,9 @@ def _spot_names(
             bold = f"<b>{spot.label}</b>" if i == position else spot.label
             size = look.font + (1 if i == position else 0)
             if len(column) == 1:  # below the point there is room, away from the roof
+                at_edge = log10(x / across[0]) < 0.2 * log10(across[1] / across[0])
                 names.append({"text": bold, "x": log10(x), "y": log10(y), "showarrow": False, "yanchor": "top",
+                              "xanchor": "left" if at_edge else "center",
                               "yshift": -9, "font": {"size": size, "color": BLUE}})  # fmt: skip
                 continue
             names.append(

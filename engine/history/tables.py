@@ -197,7 +197,7 @@ def counted_text(row: Mapping[str, Any], key: str) -> str:
 
 def tile_title(counters: Sequence[str]) -> str:
     """Return the title of the counters of one tile: "Sectors per load / store"."""
-    first, *others = (COUNTERS[name].label for name in counters)
+    first, *others = (COUNTERS[name].short or COUNTERS[name].label for name in counters)
     return " / ".join([first, *(title.rpartition(" ")[2] for title in others)])
 
 

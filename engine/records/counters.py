@@ -20,7 +20,8 @@ class Counter:
     `in_ptx`: it counts PTX instructions, which the GPU translates into others; `assembled`: it counts instructions of
     the GPU's machine code. `lines`: offered as heat of the source's lines; `plots`: in plots, sweeps and files;
     `table`: a column of tables. `full`: the best value, if more is better; otherwise less is better. `beside`: the
-    counter whose tile and whose column of a ladder's table it shares.
+    counter whose tile and whose column of a ladder's table it shares. `short`: the title on a tile, if its label takes
+    more than two lines.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Counter:
     table: bool = False
     full: int | None = None
     beside: str = ""
+    short: str = ""
 
     @property
     def label(self) -> str:
@@ -57,7 +59,7 @@ COUNTERS: dict[str, Counter] = {
     for row in (
         Counter("warp_instructions", "Warp instructions",
                 "An instruction counts once for a warp, however many of its 32 lanes take part.",
-                json=1, in_ptx=True, plots=True, table=True),
+                json=1, in_ptx=True, plots=True, table=True, short="Warp instr. (PTX)"),
         Counter("thread_instructions", "Thread instructions", "An instruction counts once for every lane in it.",
                 json=2, in_ptx=True, lines=False),
         Counter("branches", "Branches", "A branch counts once for a warp that comes to it.", json=4, in_ptx=True),

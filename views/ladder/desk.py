@@ -32,7 +32,7 @@ SMALLEST_SCENE, LARGEST_PICTURE, ROOMY = 320, 520, 360
 ROW = 52  # pixels: the largest distance between the bars of two rungs
 SMALLEST, LARGEST = 12, 15  # pixels of type
 # Pixels of the window above and below the plot; pixels for the counters, and for second lines of rungs and of plots.
-AROUND, COUNTERS, RUNGS, PLOTS = 371, 82, 33, 49
+AROUND, COUNTERS, RUNGS, PLOTS = 371, 67, 33, 49
 ONE_LINE, SHORT_LABELS = 8, 80  # plots that fit on one line, and letters of the rungs' labels
 BUTTON, MENU = 2, 4  # the width of the counters' menu, in buttons of plots
 
