@@ -136,6 +136,8 @@ def bars(
         **legend(look),
     }  # fmt: skip
     layout["margin"] |= {"t": height_above(named, look.font - 1) + (round(LINE * look.font) if named and name else 0)}
+    if look.pane is not None:  # it scrolls, so more lines of names need not press the rows together
+        layout["height"] += round(LINE * look.font) * max(0, len(named) - 1)
     bars = [*zip(values, texts, strict=True), *(zip(second.values, second.texts, strict=True) if second else ())]
     layout["xaxis"] |= _axis(bars, near, log) | {
         "title": {"text": scaled(title or COLUMNS[key].heading, log), "font": {"size": look.font}}
