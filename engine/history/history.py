@@ -10,7 +10,7 @@ import json
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -123,7 +123,7 @@ def _read(found: tuple[str, str | None] | None) -> Measurement | None:
         return None
 
 
-_N, _KERNEL, _GRID = (KEY.index(name) for name in ("n", "kernel", "grid_asked"))
+_N, _KERNEL, _GRID, _PARAMETER = (KEY.index(name) for name in ("n", "kernel", "grid_asked", "parameter"))
 
 _live = Live()
 
@@ -202,6 +202,15 @@ def recorded_of(topic: str) -> frozenset[int]:
     """Return every n at which a kernel of the topic was recorded with a right answer."""
     kernels = {name for name, kernel in KERNELS.items() if kernel.topic == topic}
     return frozenset(own[_N] for own in _right() if own[_KERNEL] in kernels)
+
+
+def swept_n(kernels: Collection[str]) -> int | None:
+    """Return the least n at which the most values of these kernels' parameter were recorded; None without records."""
+    found: dict[int, set[object]] = {}
+    for own in _right():
+        if own[_KERNEL] in kernels:
+            found.setdefault(own[_N], set()).add(own[_PARAMETER])
+    return min(found, key=lambda n: (-len(found[n]), n), default=None)
 
 
 def not_recorded(choice: Settled) -> tuple[str, str]:

@@ -217,3 +217,5 @@ def test_topic_and_block_size_survive_every_switch() -> None:
     for way in ("blocks", "knob"):
         app.segmented_control(key="sweep").select(way).run()
     assert (asked(app)["topic"], asked(app)["block"]) == ("memory", "256")
+    app.selectbox(key="knob").select("STRIDE").run()  # at an N that was recorded with every stride
+    assert asked(app)["n"] == str(2**22) and html_of(app).count('class="heat') > 60
