@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.records.counters import COUNTERS, IN_JSON, IN_PLOTS, IN_TABLE, ON_LINES, plotted, with_derived
+from engine.records.counters import COUNTERS, IN_JSON, IN_PLOTS, IN_TABLE, IN_TILES, ON_LINES, plotted, with_derived
 
 
 def test_every_counter_has_a_title_and_a_meaning() -> None:
@@ -17,6 +17,7 @@ def test_the_order_of_the_contract_is_that_of_its_places() -> None:
 
 def test_counters_of_a_table_have_a_plot_and_a_heat_of_lines() -> None:
     assert set(IN_TABLE) <= set(IN_PLOTS) <= set(ON_LINES)
+    assert sorted(name for names in IN_TILES for name in names) == sorted(IN_TABLE)
 
 
 def test_counters_are_derived_and_missing_ones_stay_missing() -> None:
@@ -27,7 +28,7 @@ def test_counters_are_derived_and_missing_ones_stay_missing() -> None:
     }  # fmt: skip
     values = plotted(raw)
     assert values["bank_conflicts"] == 30 and values["wavefronts"] == 45 and values["sectors"] == 16
-    assert values["sectors_per_request"] == 4
+    assert values["sectors_per_load"] == 4 and values["sectors_per_store"] is None
     assert values["barriers"] is None
     assert set(plotted(None).values()) == {None}
 

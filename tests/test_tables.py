@@ -57,6 +57,8 @@ def test_the_fastest_library_stands_beside_a_rung_and_whether_its_bits_stay() ->
     facts = [Known(measured(rung.kernel, 5.0, peers=peers)) for rung in ladder.rungs]
     frame = tables.ladder_table(ladder, choices("one-launch", dtype="float32"), facts)
     assert set(zip(frame["ratio"], frame["library"], strict=True)) == {(1.2, "PyTorch")}
+    by_host = [Known(measured(rung.kernel, 5.0, peers=peers, clock="host")) for rung in ladder.rungs]
+    assert set(tables.ladder_table(ladder, choices("one-launch"), by_host)["library"]) == {"PyTorch, host's clock"}
     same = dict(zip(frame["kernel"], frame["same_bits"], strict=True))
     assert (same["reduce_warp_shuffle"], same["reduce_vectorized"]) == ("no", "yes")
     page = ladder_html(frame.to_dict("records"), "bandwidth_gb_s", 0, False, {"times": "", "counters": ""})

@@ -14,7 +14,7 @@ from engine.records.words import size_text, sizes_text, text_of, whole_number
         ("step", 2.333, "2.33×"), ("cumulative", 30.04, "30.0×"), ("percent_of_peak", 96.4, "96.4%"),
         ("percent_of_peak", 0.00032, "< 0.1%"),
         ("bandwidth_gb_s", 1234.5, "1,234"), ("bank_conflicts", 1490000, "1.49 M"), ("barriers", 131592, "131,592"),
-        ("time_us", None, ""), ("status", "compile-error", "does not compile"), ("sectors_per_request", 4.0, "4"),
+        ("time_us", None, ""), ("status", "compile-error", "does not compile"), ("sectors_per_load", 4.0, "4"),
     ],
 )  # fmt: skip
 def test_numbers_as_a_reader_wants_them(key: str, value: object, text: str) -> None:

@@ -46,11 +46,12 @@ class GpuModel:
 
 # Occupancy limits: CUDA programming guide, "Technical specifications per compute capability". The lecture's GPU is put
 # together from its slides: 1536 threads, 64K registers and 16 KB of shared memory an SM; 200 GB/s. Its kernels are
-# compiled for 7.5, the oldest that today's compiler knows.
+# compiled for 7.5, the oldest that today's compiler knows. Bandwidths: data sheets; that of the H200: its attributes,
+# as in the recorded runs' percentages of peak.
 GPU_MODELS: dict[str, GpuModel] = {
     "lecture": GpuModel("The lecture's example (1,536 threads per SM)", "sm_75", 1536, 8, 65536, 16 << 10, 64 << 10,
                         200, 0, reserved=False),
-    "h200": GpuModel("NVIDIA H200", "sm_90", 2048, 32, 65536, 228 << 10, 256 << 10, 4800, 132),
+    "h200": GpuModel("NVIDIA H200", "sm_90", 2048, 32, 65536, 228 << 10, 256 << 10, 4814, 132),
     "h100": GpuModel("NVIDIA H100 SXM", "sm_90", 2048, 32, 65536, 228 << 10, 256 << 10, 3350, 132),
     "a100": GpuModel("NVIDIA A100 80 GB", "sm_80", 2048, 32, 65536, 164 << 10, 192 << 10, 2039, 108),
     "rtx4090": GpuModel("NVIDIA RTX 4090", "sm_89", 1536, 24, 65536, 100 << 10, 128 << 10, 1008, 128),

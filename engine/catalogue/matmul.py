@@ -106,7 +106,7 @@ _TILING = Ladder(
         Rung("matmul_uncoalesced", "uncoalesced", "One thread per element of P; x chooses the row.",
              "Coalescing example"),
         Rung("matmul_naive", "naive", "A warp touched up to 32 pieces of memory at once; if x chooses the column, its "
-             "accesses coalesce.", "Exploiting data reuse", promise="faster", shows="sectors_per_request"),
+             "accesses coalesce.", "Exploiting data reuse", promise="faster", shows="sectors_per_load"),
         Rung("matmul_tiled", "tiled", "Every element was fetched from global memory by width threads; now a block "
              "fetches a tile once and shares it.", "Tiled matrix multiplication", promise="faster",
              shows="global_load_sectors"),
@@ -141,7 +141,7 @@ _BEYOND_TILING = Ladder(
     ),
     rungs=(
         Rung("matmul_naive", "naive", "The lecture's start: both operands of each product come from global memory.",
-             "Exploiting data reuse", shows="sectors_per_request"),
+             "Exploiting data reuse", shows="sectors_per_load"),
         Rung("matmul_tiled", "tiled", "Every element was fetched by width threads; now a block fetches it once.",
              "Tiled matrix multiplication", promise="faster", shows="global_load_sectors"),
         Rung("matmul_register_1d", "registers, 1-D",

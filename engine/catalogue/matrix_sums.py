@@ -28,7 +28,7 @@ _ONE_MATRIX = Ladder(
     block_size=128,
     dtype="int32",
     picture="counters",
-    counter="sectors_per_request",
+    counter="sectors_per_load",
     today=(
         "The requests are as the lecture says, the times are not: by column takes {time row_sums}, by row "
         "{time column_sums}.",
@@ -42,13 +42,13 @@ _ONE_MATRIX = Ladder(
     ),
     rungs=(
         Rung("column_sums", "by row", "One thread per column: in every step a warp reads 32 neighbours of one row.",
-             "Coalescing example", shows="sectors_per_request"),
+             "Coalescing example", shows="sectors_per_load"),
         Rung("row_sums", "by column", "One thread per row: now the 32 numbers of a step lie a whole row apart. It is "
              "faster all the same, because a thread uses the rest of each sector in its next steps.",
-             "Coalescing example", promise="faster", shows="+sectors_per_request"),
+             "Coalescing example", promise="faster", shows="+sectors_per_load"),
         Rung("row_sums_staged", "staged", "Every request touched 32 sectors; now rows are read coalesced into shared "
              "memory, and the columns from there. With so few threads the barriers cost more than that gains.",
-             "Improving coalescing", promise="slower", shows="sectors_per_request"),
+             "Improving coalescing", promise="slower", shows="sectors_per_load"),
         Rung("row_sums_padded", "padded", "All lanes read from one bank of shared memory; one unused column spreads "
              "them over all banks.", "Bank conflicts", promise="faster", counter="bank_conflicts",
              shows="bank_conflicts"),
@@ -65,7 +65,7 @@ _HOMEWORK = Ladder(
     emulator_n=1024,
     block_size=256,
     dtype="float32",
-    counter="sectors_per_request",
+    counter="sectors_per_load",
     today=(
         "The lecture prints no times. Coalesced reads help less than they should (a thread per column "
         "{time column_sums}, a thread per row {time row_sums}): {blocks row_sums} blocks keep neither the GPU nor its "
@@ -76,9 +76,9 @@ _HOMEWORK = Ladder(
     ),
     rungs=(
         Rung("row_sums", "thread per row", "One thread per output, the thread strategy of a transformation.",
-             "Homework", shows="+sectors_per_request"),
+             "Homework", shows="+sectors_per_load"),
         Rung("column_sums", "thread per column", "Neighbouring threads read a row apart; if they sum columns, they "
-             "read neighbours.", "Homework", promise="faster", shows="sectors_per_request",
+             "read neighbours.", "Homework", promise="faster", shows="sectors_per_load",
              fixes="uncoalesced reads: the 32 threads of a warp read numbers that lie a whole row apart."),
         Rung("row_sums_block", "block per row", "There were only N threads; with a block per row there are enough, and "
              "rows are read coalesced as well.", "Homework", promise="faster", shows="+barriers",

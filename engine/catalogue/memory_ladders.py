@@ -73,7 +73,7 @@ _BANDWIDTH = Ladder(
     ),
     rungs=(
         Rung("bandwidth_global", "global", "Every thread reads 64 numbers that no other thread reads.",
-             "GPU memory organization", shows="sectors_per_request"),
+             "GPU memory organization", shows="sectors_per_load"),
         Rung("bandwidth_l1", "L1 cache", "All multiprocessors shared one memory; now each reads from its own cache, "
              "the same 512 numbers with every warp.", "GPU memory organization", promise="more",
              shows="+global_load_requests"),
@@ -120,7 +120,7 @@ _COALESCING = Ladder(
     block_size=256,
     dtype="int32",
     picture="time",
-    counter="sectors_per_request",
+    counter="sectors_per_load",
     today=(
         "The lecture's GPU moves segments of 128 bytes: one for a step by row, 32 for a step by column. Sectors have "
         "32 bytes today, and caches keep what the next steps need.",
@@ -137,10 +137,10 @@ _COALESCING = Ladder(
         Rung("matrix_by_row", "by row", "One thread per column: in every step the warp reads 32 neighbours, one row.",
              "Coalescing example", shows="constant_requests"),
         Rung("matrix_by_column", "by column", "Each row was one coalesced read; with one thread per row the 32 numbers "
-             "of a step lie a whole row apart.", "Coalescing example", promise="slower", shows="+sectors_per_request"),
+             "of a step lie a whole row apart.", "Coalescing example", promise="slower", shows="+sectors_per_load"),
         Rung("matrix_staged", "staged", "Every request touched 32 sectors; now rows are read coalesced into shared "
              "memory, and the columns from there. That alone gains nothing.", "Improving coalescing", promise="same",
-             shows="sectors_per_request"),
+             shows="sectors_per_load"),
         Rung("matrix_padded", "padded", "All lanes read from one bank of shared memory; one unused column spreads them "
              "over all banks.", "Bank conflicts", promise="faster", shows="bank_conflicts"),
         Rung("matrix_shuffled", "shuffles", "After the lecture: every number went to shared memory and back; now eight "
@@ -160,7 +160,7 @@ _ACCESS = Ladder(
     block_size=256,
     dtype="int32",
     picture="law",
-    counter="sectors_per_request",
+    counter="sectors_per_load",
     today=(
         "The lecture's GPU moves segments of 128 bytes, the H200 sectors of 32: for a scattered read of four bytes the "
         "H200 moves 32 bytes, the lecture's GPU 128.",
@@ -173,10 +173,10 @@ _ACCESS = Ladder(
     ),
     rungs=(
         Rung("copy_offset", "offset", "Neighbours read neighbours, but the first number does not lie at the start of a "
-             "sector.", "Memory coalescing", shows="sectors_per_request"),
+             "sector.", "Memory coalescing", shows="sectors_per_load"),
         Rung("copy_strided", "stride", "An offset touched one more sector; a stride spreads the numbers over many, and "
              "most of the bytes that are moved are not used.", "Memory coalescing", promise="slower",
-             shows="+sectors_per_request"),
+             shows="+sectors_per_load"),
         Rung("copy_vectorized", "vectors", "After the lecture: most of the bytes that were moved were not used, and "
              "each thread had one word in flight; now all of them are used, and each thread has four times 16 bytes in "
              "flight.", promise="faster",

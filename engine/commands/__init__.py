@@ -105,7 +105,9 @@ def _doctor(options: argparse.Namespace) -> int:
         print(json.dumps([asdict(check) for check in checks]))
     else:
         for check in checks:
-            print(f"{'ok     ' if check.ok else 'missing'} {check.name}: {check.detail}")
+            print(
+                f"{'ok     ' if check.ok else 'without' if check.optional else 'missing'} {check.name}: {check.detail}"
+            )
             if not check.ok and check.fix:
                 print(f"        {check.fix}")
     return 0

@@ -7,7 +7,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from engine.compile.confinement import FIX, missing_confinement
@@ -20,17 +20,21 @@ from engine.service.queue import hosts_text
 from engine.store import database, measurements
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+# A laptop without these runs everything on the emulator.
+OPTIONAL = ("NVIDIA driver", "GPU", "cuBLAS", "browser")
 REINSTALL = "pip install -r requirements.txt -c constraints.txt"
 
 
 @dataclass(frozen=True)
 class DoctorCheck:
-    """One line: the name of a check, whether it works, the finding, and the fix if it does not work."""
+    """One line: the name of a check, whether it works, the finding, and the fix if it does not work. `optional`: the
+    program works without it."""
 
     name: str
     ok: bool
     detail: str
     fix: str | None = None
+    optional: bool = False
 
 
 class _Missing(Exception):
@@ -40,7 +44,7 @@ class _Missing(Exception):
 def doctor() -> list[DoctorCheck]:
     """Return all checks, each after those that it depends on."""
     asked = {"cluster": _cluster} if os.environ.get(service.CLUSTER) else {}
-    return [_checked(name, look) for name, look in (_CHECKS | asked).items()]
+    return [replace(_checked(name, look), optional=name in OPTIONAL) for name, look in (_CHECKS | asked).items()]
 
 
 def server_check(address: str) -> DoctorCheck:
@@ -114,7 +118,7 @@ def _headers() -> str:
 def _driver() -> str:
     state = driver_state()
     if state != "ok":
-        raise _Missing(state, "Fine without a GPU (the emulator runs all). Else install NVIDIA driver 580 or newer.")
+        raise _Missing(state, "For times on this computer: an NVIDIA GPU, and driver 580 or newer.")
     import cupy
 
     known = cupy.cuda.runtime.driverGetVersion()
@@ -123,7 +127,9 @@ def _driver() -> str:
 
 def _gpu() -> str:
     if not has_gpu():
-        raise _Missing("none", "Fine without one: times come from recorded runs. Else see the driver's line.")
+        raise _Missing(
+            "none", "For times on this computer: see the driver's line. Until then they come from recorded runs."
+        )
     import cupy
 
     properties = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.runtime.getDevice())

@@ -1,22 +1,36 @@
-"""Bars of a ladder: one row per rung, its number behind the bar, on an axis that shows every bar."""
+"""Bars of a ladder: one row per rung, its number behind the bar, on an axis that shows every bar.
+
+On a logarithmic axis a length means nothing, so it has dots instead.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import ceil, floor, log10
+from textwrap import wrap
 from typing import Any
 
+from engine.catalogue import libraries
 from engine.figures.look import (
+    ABOVE_AND_BELOW,
+    AMBER,
     BLUE,
+    EDGES,
+    GREEN,
     GREY,
-    LINES,
-    ORANGE,
+    LINE,
+    PURPLE,
     RED,
+    ROW,
     Figure,
     Look,
     base_layout,
     centred,
+    height_above,
     legend,
+    letters_of_line,
+    log_ticks,
     scaled,
     ticks,
 )
@@ -27,10 +41,32 @@ LOG_FROM = 30  # longest over shortest bar; above this ratio a linear axis hides
 FAR = 2.5  # a mark beyond FAR times the longest bar has no line
 Row = Mapping[str, Any]
 HELD = "held back"  # in a row of names only: the whole row
+LETTERS = 15  # of a line of a rung's name
+MARK, SPACE = "mark", " &nbsp; "
 ROWS = "rungs"  # views/html/browser.js marks the row of the rung on the page
 BAR = 0.35  # half a bar's height, in rows
 NUMBER, STATUS = 0.27, 0.48  # parts of the axis: for the number behind the longest bar; for a number with a status
-COLOURS = (GREY, *LINES[1:6])  # of marks; none is the blue of bars
+# Of marks: a library has the same colour in every plot, and a peak is grey.
+COLOURS = {
+    libraries.CUB: GREEN,
+    libraries.NVCC_CUB: "#6b8f23",
+    libraries.TORCH: PURPLE,
+    libraries.CUBLAS: "#4aa5c9",
+    libraries.CUBLAS_BFLOAT16: "#4aa5c9",
+    libraries.CUPY: AMBER,
+}
+
+
+@dataclass(frozen=True)
+class Second:
+    """A second bar of each rung, below the first. `name`: in the legend; `texts`: behind the bars; `every`: the values
+    with those that are held back."""
+
+    name: str
+    values: Sequence[float | None]
+    texts: Sequence[str]
+    colour: str
+    every: Sequence[float | None]
 
 
 def bars(
@@ -42,9 +78,10 @@ def bars(
     title: str | None = None,
     may_be_log: bool = True,
     marks: Sequence[tuple[str, float]] = (),
-    published: Sequence[float | None] = (),
+    second: Second | None = None,
     colours: str | Sequence[str] = BLUE,
     recorded: Sequence[bool] | None = None,
+    name: str = "",
 ) -> Figure:
     """Return bars of column `key` of a ladder's rows, the first rung on top.
 
@@ -52,44 +89,50 @@ def bars(
     rung on the page. A row that is held back has "?" in place of its bar, for which the axis has room.
 
     `nothing`: the text of an empty plot. The axis is logarithmic, and says so, if the longest bar is more than LOG_FROM
-    times the shortest. `marks`: (name, value), vertical lines with names above the plot. `published`: the lecture's
-    numbers, as bars below ours. `recorded`: the bars to hatch; None: follow the rows.
+    times the shortest. `marks`: (name, value), vertical lines with names above the plot. `recorded`: the bars to hatch;
+    None: follow the rows. `name`: of the bars, in the legend.
     """
     values = values_of(rows, key)
     texts = [_text(key, row, value) for row, value in zip(rows, values, strict=True)]
     if recorded is None and COLUMNS[key].group == MEASURED:
         recorded = ["recorded" in str(row["origin"]) for row in rows]
-    own = _trace(values, texts, look.font) | {
-        # Recorded bars are hatched, so nobody takes them for measurements of this machine.
-        "marker": {"color": colours, "line": {"width": 0}, "pattern": hatched(recorded or ())},
+    whole = [row.get(HELD, row) for row in rows]
+    if second is not None and all(value is None for value in second.every):
+        second = None
+    every = [*zip(values_of(whole, key), whole, strict=True)]
+    numbers = [(value, _text(key, row, value)) for value, row in every]  # also those that are held back
+    numbers += zip(second.every, second.texts, strict=True) if second else ()
+    known = [value for value, _ in numbers if value is not None]
+    log = may_be_log and second is None and bool(known) and 0 < min(known) * LOG_FROM < max(known)
+    own = (_dots if log else _trace)(values, texts, look.font) | {
+        # Recorded bars are hatched and recorded dots open, so nobody takes them for measurements of this machine.
+        "marker": _open_dots(colours, recorded or (), look.font) if log
+        else {"color": colours, "line": {"width": 0}, "pattern": hatched(recorded or ())},
         "hovertext": [f"{row['rung']} {row['title']}" for row in rows],
         "hovertemplate": "%{hovertext}: %{text}<extra></extra>",
-        "showlegend": False,
-    }
+        "showlegend": bool(name),
+        "name": name,
+    }  # fmt: skip
     data = [own]
-    whole = [row.get(HELD, row) for row in rows]
-    ours, theirs = values_of(whole, key), values_of(whole, f"lecture_{key}") if published else []
-    if any(value is not None for value in theirs):
-        words = [text_of(f"lecture_{key}", value) for value in published]
+    if second is not None:
         data.append(
-            _trace(published, words, look.font - 1)
-            | {"marker": {"color": ORANGE, "opacity": 0.85}, "name": "published by the lecture",
-               "hovertemplate": "%{text} in the lecture<extra></extra>"}
+            _trace(second.values, second.texts, look.font - 1)
+            | {"marker": {"color": second.colour, "opacity": 0.85}, "name": second.name,
+               "hovertemplate": f"%{{text}}, {second.name}<extra></extra>"}
         )  # fmt: skip
-    known = [value for value in (*ours, *theirs) if value is not None]
-    log = may_be_log and bool(known) and 0 < min(known) * LOG_FROM < max(known)
     near = [mark for mark in marks if known and (log or mark[1] < FAR * max(known))]
     lines = [
-        (name, text_of(key, value), (name, value) in near, COLOURS[i % len(COLOURS)])
-        for i, (name, value) in enumerate(marks if known else ())
+        (mark, text_of(key, value), (mark, value) in near, COLOURS.get(mark, GREY))
+        for mark, value in (marks if known else ())
     ]
-    notes = _notes(rows, values, look.font)
+    named = _names_of_marks(lines, look, above_legend=bool(name))
+    notes = _notes(rows, values, look.font) + named
     if not known:
         notes.append(centred(nothing, look.font + 1) | ({"x": 1, "xanchor": "right"} if notes else {}))
     layout = base_layout(look) | {
         "meta": ROWS,
         "height": look.height or max(220, round(len(rows) * look.font * (2.9 if len(data) > 1 else 2.1)) + 100),
-        "bargap": 0.22 if len(data) > 1 else 1 - 2 * BAR,
+        "bargap": 0.1 if len(data) > 1 else 1 - 2 * BAR,
         "bargroupgap": 0.08 if len(data) > 1 else 0,
         "annotations": notes,
         "shapes": [
@@ -99,8 +142,10 @@ def bars(
         ],
         **legend(look),
     }  # fmt: skip
-    statuses = any(_failure(row) and value is not None for row, value in zip(whole, ours, strict=True))
-    axis = _axis(known, near, statuses, log)
+    layout["margin"] |= {"t": height_above(named, look.font - 1) + (round(LINE * look.font) if named and name else 0)}
+    if look.pane is not None:  # it scrolls, so more lines of names need not press the rows together
+        layout["height"] += round(LINE * look.font) * max(0, len(named) - 1)
+    axis = _axis(numbers, near, log)
     if any(HELD in row for row in rows) and known:
         axis["range"] = rounded(axis["range"], log)
     layout["xaxis"] |= axis | {
@@ -108,12 +153,18 @@ def bars(
     }
     layout["yaxis"] |= {
         "tickvals": list(range(len(rows))),
-        "ticktext": [str(row["rung"]) for row in rows],
+        "ticktext": _labels(rows, look),
         "ticklabelstandoff": 6,
         "showgrid": False,
         "range": [len(rows) - 0.4, -0.6],
     }
-    return {"data": [*data, *(_legend_entry(*line) for line in lines)], "layout": layout}
+    return {"data": data, "layout": layout}
+
+
+def _labels(rows: Sequence[Row], look: Look) -> list[str]:
+    """Return the names of the rungs; a long one takes two lines if the rows are far enough apart."""
+    apart = ((look.height or 0) - EDGES) / look.font - ABOVE_AND_BELOW >= 2 * ROW * len(rows)
+    return ["<br>".join(wrap(str(row["rung"]), LETTERS)) if apart else str(row["rung"]) for row in rows]
 
 
 def _trace(values: Sequence[float | None], texts: Sequence[str], size: int) -> dict[str, Any]:
@@ -130,24 +181,60 @@ def _trace(values: Sequence[float | None], texts: Sequence[str], size: int) -> d
     }
 
 
-def _legend_entry(name: str, text: str, near: bool, colour: str) -> dict[str, Any]:
-    """Return a trace without points that puts a mark's name into the legend; ▸: the mark is far to the right."""
-    return {"type": "scatter", "mode": "lines", "x": [None], "y": [None], "line": {"color": colour, "width": 2},
-            "name": f"<b>{name}</b> {text}{'' if near else ' ▸'}"}  # fmt: skip
+def _dots(values: Sequence[float | None], texts: Sequence[str], size: int) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "markers+text",
+        "x": list(values),
+        "y": list(range(len(values))),
+        "text": [f"  {text}" for text in texts],
+        "textposition": "middle right",
+        "textfont": {"size": size},
+        "cliponaxis": False,
+    }
 
 
-def _axis(known: Sequence[float], marks: Sequence[tuple[str, float]], statuses: bool, log: bool) -> dict[str, Any]:
-    """Return an axis that shows every bar and has room for the number behind the longest."""
+def _open_dots(colours: str | Sequence[str], recorded: Sequence[bool], size: int) -> dict[str, Any]:
+    symbols = ["circle-open" if each else "circle" for each in recorded] or "circle"
+    return {"color": colours, "size": 0.75 * size, "symbol": symbols, "line": {"width": 3, "color": colours}}
+
+
+def _names_of_marks(
+    lines: Sequence[tuple[str, str, bool, str]], look: Look, above_legend: bool
+) -> list[dict[str, Any]]:
+    """Return the names of the marks above the plot: (name, its number, whether it has a line, colour); ▸: the mark is
+    far to the right."""
+    size, rows, letters = look.font - 1, [""], 0
+    most = letters_of_line(look) * look.font / size
+    for name, number, drawn, colour in lines:
+        more = len(name) + len(number) + 6
+        if rows[-1] and letters + more > most:
+            rows, letters = [*rows, ""], 0
+        rows[-1] += f'{SPACE if rows[-1] else ""}<span style="color:{colour}">▌</span><b>{name}</b> {number}'
+        rows[-1] += "" if drawn else " ▸"
+        letters += more
+    up = round(LINE * size)
+    return [
+        {"name": MARK, "text": row, "x": 1, "xref": "paper", "xanchor": "right", "y": 1, "yref": "paper",
+         "yanchor": "bottom", "yshift": 4 + up * (len(rows) - 1 - i + above_legend), "showarrow": False,
+         "font": {"size": size}}
+        for i, row in enumerate(rows) if row
+    ]  # fmt: skip
+
+
+def _axis(bars: Sequence[tuple[float | None, str]], marks: Sequence[tuple[str, float]], log: bool) -> dict[str, Any]:
+    """Return an axis that shows every bar and has room for the text behind it. `bars`: (value, text)."""
+    known = [(value, 1 - (STATUS if RED in text else NUMBER)) for value, text in bars if value is not None]
     if not known:
         return {"showticklabels": False, "showgrid": False, "zeroline": False, "range": [0, 1]}
-    room = 1 - (STATUS if statuses else NUMBER)
     furthest = max((value for _, value in marks), default=0.0)
     if not log:
-        high = max(max(known) / room, 1.04 * furthest) or 1.0
+        high = max(*(value / part for value, part in known), 1.04 * furthest) or 1.0
         return {"type": "linear", "zeroline": True, "range": [0, high], **ticks(high)}
-    low = log10(min(known)) - 0.35
-    high = max(low + (log10(max(known)) - low) / room, log10(furthest) + 0.05 if furthest else low)
-    return {"type": "log", "zeroline": False, "range": [low, high], **ticks(10**high)}
+    low = log10(min(value for value, _ in known)) - 0.35
+    high = max(low + (log10(value) - low) / part for value, part in known)
+    high = max(high, log10(furthest) + 0.05 if furthest else low)
+    return {"type": "log", "zeroline": False, "range": [low, high], **log_ticks(10**low, 10**high, 5)}
 
 
 def _text(key: str, row: Row, value: float | None) -> str:
@@ -155,11 +242,11 @@ def _text(key: str, row: Row, value: float | None) -> str:
     if value is None:
         return ""
     number = counted_text(row, key) if COLUMNS[key].group == COUNTED else text_of(key, row[key])
-    failure = _failure(row)
+    failure = failure_text(row)
     return f'{number} <span style="color:{RED}">{failure}</span>' if failure else number
 
 
-def _failure(row: Row) -> str:
+def failure_text(row: Row) -> str:
     """Return how a rung failed: "✗ wrong", or "⚠ hazard: emulated, ✗ wrong: recorded" if a run was recorded too."""
     both = {row["checked"]: row["status"], "recorded": row["recorded_status"]}
     return ", ".join(
@@ -171,7 +258,7 @@ def _failure(row: Row) -> str:
 
 def _notes(rows: Sequence[Row], values: Sequence[float | None], size: int) -> list[dict[str, Any]]:
     """Return the words in place of bars: how a rung failed, or "?" if its numbers are held back."""
-    words = ["<b>?</b>" if HELD in row else _failure(row) for row in rows]
+    words = ["<b>?</b>" if HELD in row else failure_text(row) for row in rows]
     return [
         {"text": words[i], "x": 0, "xref": "paper", "xanchor": "left", "xshift": 4 * (HELD in row), "y": i,
          "showarrow": False, "font": {"size": size, "color": GREY if HELD in row else RED}}

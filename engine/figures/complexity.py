@@ -15,26 +15,30 @@ from engine.figures.look import (
     ORANGE,
     Figure,
     Look,
+    above,
     base_layout,
     centred,
+    height_above,
+    log_ticks,
     scaled,
     some,
-    ticks,
 )
 from engine.lectures.arithmetic.complexity import Level, cost_of, steps_of, work
 from engine.lectures.arithmetic.elements import CLAIM, Division
-from engine.records.words import count_text, time_text
+from engine.records.words import count_text, many, time_text
 
 MOST_STEPS = 64  # more bars have no room
-SMALL = 420  # pixels; a lower plot shows only the necessary parts
+SMALL = 28  # lines of type; a lower plot shows only the necessary parts
 _BAND = "rgba(199,146,0,0.16)"
 
 
-def sweep_figure(points: Sequence[Division], automatic: Division | None, look: Look = ON_PAGE) -> Figure:
+def sweep_figure(
+    points: Sequence[Division], automatic: Division | None, look: Look = ON_PAGE, recorded: Sequence[int] = ()
+) -> Figure:
     """Draw Brent's steps and cost per element over the elements per thread, and below them the measured times.
 
     The band is the lecture's claim, the dashed line Brent's log2 N. `automatic`: the kernel's own choice of grid, drawn
-    as a star.
+    as a star. `recorded`: other block sizes that have times.
     """
     size = look.font
     n = points[0].choice.n
@@ -42,25 +46,27 @@ def sweep_figure(points: Sequence[Division], automatic: Division | None, look: L
     layout = base_layout(look)
     layout["height"] = look.height or 540
     layout["margin"] |= {"l": 74, "t": 12 + round(3.2 * size), "r": 16}
-    shown = some(elements)
+    small = layout["height"] < SMALL * size
+    shown = some(elements, 5 if small else 8)
     layout["xaxis"] |= {
+        "tickangle": 0,
         "type": "log",
         "range": [log10(0.72), log10(max(elements) * 1.4)],
         "tickvals": shown,
         "ticktext": [f"{e:,}" for e in shown],
-        "title": _title(scaled("elements per thread"), size),
+        "title": _title("elements per thread, all axes log scale", size),
         "anchor": "free",
         "position": 0,
     }
     timed = [point for point in points if point.time_us is not None]
-    small = layout["height"] < SMALL
     counts = [value for point in points for value in (point.steps, point.cost / n)]
     times = [point.time_us or 0.0 for point in timed]
-    type_size = {"size": size - 4 if small else size}
-    layout["yaxis"] |= {"type": "log", "domain": [0.57, 1], "title": _title(scaled("steps, cost"), size),
-                        "tickfont": type_size, **ticks(max(counts), 3 if small else 5)}  # fmt: skip
-    layout["yaxis2"] = {**layout["yaxis"], "domain": [0, 0.43], "title": _title(scaled("time (µs)"), size),
-                        **ticks(max(times, default=1.0), 3 if small else 5)}  # fmt: skip
+    high = layout["height"] - layout["margin"]["t"] - layout["margin"]["b"]
+    rows = round(0.43 * high / (2 * size))  # ticks that fit one of the two plots
+    layout["yaxis"] |= {"type": "log", "domain": [0.57, 1], "title": _title("steps", size),
+                        **_log_axis(counts, rows)}  # fmt: skip
+    layout["yaxis2"] = {**layout["yaxis"], "domain": [0, 0.43], "title": _title("µs", size),
+                        **_log_axis(times or [1.0], rows)}  # fmt: skip
     layout["showlegend"] = True
     layout["legend"] = {"orientation": "h", "x": 0, "y": 1.0, "yanchor": "bottom", "font": {"size": size - 2}}
     layout["shapes"], layout["annotations"] = _marks(n, max(elements), size)
@@ -76,12 +82,20 @@ def sweep_figure(points: Sequence[Division], automatic: Division | None, look: L
             "square",
         ),
     ]
+    blocks = " and ".join(map(str, recorded))
     if timed:
         data += _times(timed, automatic, small)
     else:
         layout["yaxis2"] |= {"showticklabels": False, "showgrid": False}
-        layout["annotations"].append(centred("No times yet: press Run the sweep on a GPU.", size) | {"y": 0.22})
+        said = f"No times with these blocks:<br>{f'{blocks} have some' if blocks else 'run the sweep on a GPU'}."
+        layout["annotations"] = [centred(said, size) | {"y": 0.2}]
     return {"data": data, "layout": layout}
+
+
+def _log_axis(values: Sequence[float], most: int) -> dict[str, Any]:
+    """Return the range of an axis around the values, and its ticks."""
+    low, high = min(values) / 1.5, max(values) * 1.5
+    return {"range": [log10(low), log10(high)], **log_ticks(low, high, most)}
 
 
 def _title(text: str, size: int) -> dict[str, Any]:
@@ -154,6 +168,11 @@ def _times(timed: Sequence[Division], automatic: Division | None, small: bool) -
     return drawn
 
 
+def _in_a_row(made: Sequence[Level]) -> str:
+    last = made[-1]
+    return last.tail_by if last.tail_by and not last.tail else f"{many(steps_of(made), 'step')} in a row"
+
+
 def _bars(level: Level) -> list[tuple[int, int, str, int]]:
     """Return (working threads, allotted threads, their action, number of such steps) for each bar of a launch."""
     loads = [(level.threads, level.threads, "take an element", 1)] * level.loads
@@ -176,13 +195,19 @@ def tree_figure(made: Sequence[Level], n: int, time: str, look: Look = ON_PAGE) 
     size = look.font
     layout = base_layout(look)
     layout["height"] = look.height or 430
-    layout["margin"] |= {"l": 74, "t": 12 + round((4.6 if time else 3.2) * size)}
+    cost = cost_of(made)
+    lines = [
+        f"{_in_a_row(made)}; log₂ N = {ceil(log2(n)) if n > 1 else 0}",
+        f"work {count_text(work(n))}; cost {count_text(cost)} = {cost / n:.3g} N",
+        *([f"time {time}"] if time else []),
+    ]
+    notes = above([(line, None) for line in lines], look, size)
+    layout["margin"] |= {"l": 74, "t": height_above(notes, size)}
     x: list[int] = []
     working: list[int] = []
     allotted: list[int] = []
     words: list[str] = []
     times: list[str] = []  # "× 12" at a bar that stands for 12 equal steps
-    notes: list[dict[str, Any]] = []
     shapes: list[dict[str, Any]] = []
     for number, level in enumerate(made, 1):
         first = len(x)
@@ -201,24 +226,14 @@ def tree_figure(made: Sequence[Level], n: int, time: str, look: Look = ON_PAGE) 
     layout["xaxis"] |= {"title": _title("step (×: so many like this one)" if any(times) else "step", size),
                         "range": [0.4, len(x) + 0.6], "dtick": max(1, len(x) // 12)}  # fmt: skip
     most = log10(max(allotted))
-    plot = max(2.8 * size, layout["height"] - 38 - 6.5 * size)  # pixels left by the words above and the axis
+    # Pixels left by the words above and the axis.
+    plot = max(2.8 * size, layout["height"] - layout["margin"]["t"] - layout["margin"]["b"])
     room = (
         max(0.45, (most + 0.15) * 1.6 * size / (plot - 1.6 * size)) if len(made) > 1 else 0.45
     )  # pixels left for their names
     layout["yaxis"] |= {"type": "log", "title": _title(scaled("threads"), size), "range": [-0.15, most + room],
-                        **ticks(max(allotted), 3 if layout["height"] < SMALL else 8)}  # fmt: skip
+                        **log_ticks(0.9, max(allotted), round(plot / (2 * size)))}  # fmt: skip
     layout["bargap"], layout["shapes"] = 0.15, shapes
-    cost = cost_of(made)
-    lines = [
-        f"<b>{steps_of(made):,} steps</b> in a row; log₂ N = {ceil(log2(n)) if n > 1 else 0}",
-        f"work {count_text(work(n))}; <b>cost {count_text(cost)}</b> = {cost / n:.3g} N",
-        *([f"time {time}"] if time else []),
-    ]
-    notes += [
-        {"text": text, "x": 0, "xref": "paper", "xanchor": "left", "y": 1, "yref": "paper", "yanchor": "bottom",
-         "yshift": 4 + round(1.4 * size) * (len(lines) - 1 - i), "showarrow": False, "font": {"size": size}}
-        for i, text in enumerate(lines)
-    ]  # fmt: skip
     layout["annotations"] = notes
     bars = {"type": "bar", "x": x, "y": working, "marker": {"color": BLUE, "opacity": 0.85}, "customdata": words,
             "text": times, "textposition": "outside", "textfont": {"size": size}, "cliponaxis": False,

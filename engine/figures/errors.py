@@ -26,18 +26,19 @@ from engine.records.words import size_text
 
 AROUND = 150  # pixels for the legend and the axis
 SPREAD = 0.7  # of the distance between two N: the largest distance between points of one N
-SMALL = 420  # pixels; in a lower plot the legend is left out
 Points = Sequence[tuple[int, float]]  # (N, error); 0: the answer was exact
 
 
 @dataclass(frozen=True)
 class Series:
-    """Measured errors of one rung. `open`: drawn as rings, to tell two errors of one rung apart."""
+    """Measured errors of one rung. `open`: drawn as rings, to tell two errors of one rung apart. `named`: in the
+    legend, which has no room for the names of many."""
 
     name: str
     points: Points
     colour: int
     open: bool = False
+    named: bool = True
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ def error_lines(
     }
     layout["showlegend"] = True
     layout["legend"] = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom",
-                        "font": {"size": look.font - 2 if layout["height"] > SMALL else 13}}  # fmt: skip
+                        "font": {"size": look.font - 2}}  # fmt: skip
     layout["margin"] |= {"l": 64, "t": 20}
     layout["shapes"] = [{"type": "line", "x0": n, "x1": n, "y0": 0, "y1": 1, "yref": "paper", "layer": "below",
                          "line": {"color": GREY, "width": 1, "dash": "dot"}}]  # fmt: skip
@@ -121,6 +122,7 @@ def _dots(part: Series, zero: float, look: Look, aside: float) -> dict[str, Any]
         "type": "scatter",
         "mode": "markers" if part.open else "lines+markers",
         "name": part.name,
+        "showlegend": part.named,
         "x": [n * aside for n, _ in part.points],
         "y": [e or zero for _, e in part.points],
         "customdata": [f"N = {n:,}: {f'{e:.3g}' if e else 'exact'}" for n, e in part.points],

@@ -6,14 +6,29 @@ from collections.abc import Mapping, Sequence
 from math import log10
 from typing import Any
 
-from engine.figures.look import BLUE, GREEN, GREY, ON_PAGE, ORANGE, Figure, Look, base_layout, scaled, some, ticks
+from engine.figures.look import (
+    BLUE,
+    GREEN,
+    GREY,
+    ON_PAGE,
+    ORANGE,
+    Figure,
+    Look,
+    above,
+    base_layout,
+    height_above,
+    log_ticks,
+    scaled,
+    some,
+    ticks,
+)
 from engine.lectures import laws
 from engine.lectures.laws import Law, Point
 from engine.records import Settled
 from engine.records.words import size_text, time_text
 
 HEIGHT = 430
-WORDS = 0.74  # size of the words above the plot, relative to the other type; their lines must fit a column
+WORDS = 0.84  # size of the words above the plot, relative to the other type; their lines must fit a column
 DENSE, SQUARE = 16, 13  # with more points the squares of times are smaller; pixels of a square
 
 Times = Sequence[tuple[int, float]]
@@ -33,8 +48,9 @@ def law_figure(
     words = _words(law, choice, found, bool(timed))
     beside = [label for label in every if label]
     if beside:
-        words.append((f"<b>—</b> GPU time of {', '.join(beside)}", GREY))
-    top = 14 + round(len(words) * _words_type(look) * 1.5)
+        words.append((f"— GPU time of {', '.join(beside)}", GREY))
+    notes = above(words, look, _words_type(look))
+    top = height_above(notes, _words_type(look))
     layout["height"] = max(look.height or HEIGHT, top + 13 * look.font)  # leaves height for a plot below the words
     layout["margin"] |= {"t": top, "l": 66, "r": 74 if timed else 16, "b": 24 + 2 * look.font}
     layout["xaxis"] |= _across(law, choice, found, look)
@@ -43,7 +59,7 @@ def law_figure(
         {"type": "line", "x0": own, "x1": own, "y0": 0, "y1": 1, "yref": "paper", "layer": "below",
          "line": {"color": GREY, "width": 1, "dash": "dot"}}
     ]  # fmt: skip
-    layout["annotations"] = [_line(text, colour, i, look) for i, (text, colour) in enumerate(reversed(words))]
+    layout["annotations"] = notes
     data = _law_lines(law, found)
     if timed:
         layout["yaxis2"] = _times_axis(law, every, look)
@@ -57,29 +73,22 @@ def _words(law: Law, choice: Settled, found: Sequence[Point], timed: bool) -> li
     n = f"N up to {size_text(law.n)}" if law.values else f"N = {size_text(law.n)}"
     words = []
     if any(point.counted is not None for point in found):
-        words.append((f"<b>●</b> counted by the emulator at {n}", BLUE))
+        words.append((f"● counted by the emulator at {n}", BLUE))
     if law.lecture:
         words += [
-            (f"<b>—</b> law of today: {law.rule(choice)}", BLUE),
-            (f"<b>- -</b> lecture: {law.lecture_rule}", ORANGE),
+            (f"— law of today: {law.rule(choice)}", BLUE),
+            (f"- - lecture: {law.lecture_rule}", ORANGE),
         ]
     else:
-        words.append((f"<b>—</b> law: {law.rule(choice)}", ORANGE))
+        words.append((f"— law: {law.rule(choice)}", ORANGE))
     if timed:
         n = "" if law.values else f", N = {size_text(choice.n)}"
-        words.append((f"<b>□</b> GPU time{n}: {laws.origins(found)}", GREEN))
+        words.append((f"□ GPU time{n}: {laws.origins(found)}", GREEN))
     return words
 
 
 def _words_type(look: Look) -> int:
     return max(12, round(look.font * WORDS))
-
-
-def _line(text: str, colour: str, row: int, look: Look) -> dict[str, Any]:
-    size = _words_type(look)
-    return {"text": text, "x": 0, "xref": "paper", "xanchor": "left", "xshift": -46, "y": 1, "yref": "paper",
-            "yanchor": "bottom", "yshift": 6 + round(row * size * 1.5), "showarrow": False, "align": "left",
-            "font": {"size": size, "color": colour}}  # fmt: skip
 
 
 def _across(law: Law, choice: Settled, found: Sequence[Point], look: Look) -> dict[str, Any]:
@@ -146,7 +155,8 @@ def _times_axis(law: Law, every: Mapping[str, Times], look: Look) -> dict[str, A
         return axis | {"range": [0, top], **ticks(top)}
     low, high = log10(min(known)), log10(max(known))
     room = max(0.12, 0.1 * (high - low))
-    return axis | {"type": "log", "range": [low - room, high + room], **ticks(max(known))}
+    ends = low - room, high + room
+    return axis | {"type": "log", "range": list(ends), **log_ticks(10 ** ends[0], 10 ** ends[1], 4)}
 
 
 def _time_lines(found: Sequence[Point], every: Mapping[str, Times]) -> list[dict[str, Any]]:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, log10
+from textwrap import wrap
 from typing import Any
 
 Figure = dict[str, Any]
@@ -77,6 +78,63 @@ def scaled(title: str, log: bool = True) -> str:
 def ticks(high: float, most: int = 6) -> dict[str, Any]:
     """Return at most `most` ticks of an axis up to `high`, with full numbers or, if they are long, "200k", "5M"."""
     return {"nticks": most, "tickformat": "~s" if high >= 100_000 else ","}
+
+
+def log_ticks(low: float, high: float, most: int, unit: str = "") -> dict[str, Any]:
+    """Return at most `most` ticks of a logarithmic axis from `low` to `high`: 1, 2 and 5, else every power of ten, or
+    every second one, ... `unit`: behind each number."""
+    first, last = ceil(log10(low) - 1e-3), ceil(log10(high))
+    values: list[float] = []
+    for digits, step in (((1, 2, 5), 1), *(((1,), step) for step in range(1, last - first + 2))):
+        every = [digit * 10.0**power for power in range(first - len(digits) // 2, last + 1, step) for digit in digits]
+        values = [value for value in every if 0.999 * low <= value <= 1.001 * high]
+        if len(values) <= max(1, most):
+            break
+    if not values:  # a short axis between two of them
+        return ticks(high, most) | {"ticksuffix": unit}
+    return {"tickmode": "array", "tickvals": values, "ticktext": [f"{short_text(value)}{unit}" for value in values]}
+
+
+def short_text(value: float) -> str:
+    """Return a number of an axis: "0.5", "2,000", "50k", "10M"."""
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if value >= max(size, 1e4):
+            return f"{value / size:,.10g}{letter}"
+    return f"{value:,.10g}"
+
+
+LINE = 1.4  # distance of the lines above a plot, in lines of type
+WIDE, WIDE_ON_PAGE = 46, 62  # letters of a line above a plot: on a slide of a narrow window, and on the page
+
+
+def letters_of_line(look: Look) -> int:
+    """Return how many letters of a figure's type its width holds at least."""
+    return WIDE if look.font > ON_PAGE.font else WIDE_ON_PAGE
+
+
+def above(lines: Sequence[tuple[str, str | None]], look: Look, size: int, bold: bool = False) -> list[dict[str, Any]]:
+    """Return lines of text in type of `size` as annotations above a plot, from its left edge on.
+
+    `lines`: (text, colour); None: the colour of the page's text. Long lines are broken; `height_above` is the height of
+    the result.
+    """
+    letters = letters_of_line(look) * look.font / size
+    rows = [(row, colour) for text, colour in lines for row in wrap(text, round(letters))]
+    return [
+        {"text": f"<b>{text}</b>" if bold else text, "x": 0, "xref": "paper", "xanchor": "left", "y": 1,
+         "yref": "paper", "yanchor": "bottom", "yshift": 4 + round(LINE * size) * (len(rows) - 1 - i),
+         "xshift": -AHEAD, "showarrow": False, "align": "left",
+         "font": {"size": size} | ({"color": colour} if colour else {})}
+        for i, (text, colour) in enumerate(rows)
+    ]  # fmt: skip
+
+
+AHEAD = 46  # pixels by which the lines above a plot begin left of it
+
+
+def height_above(notes: Sequence[dict[str, Any]], size: int) -> int:
+    """Return the pixels that `above` needs."""
+    return 10 + round(LINE * size) * len(notes)
 
 
 def some(values: Sequence[int], most: int = 8) -> list[int]:

@@ -4,14 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import log10
+from textwrap import wrap
 from typing import Any
 
-from engine.figures.look import BLUE, DASHES, GREY, LINES, ON_PAGE, ORANGE, SYMBOLS, Figure, Look, scaled
+from engine.figures.look import (
+    BLUE,
+    DASHES,
+    GREY,
+    LINES,
+    ON_PAGE,
+    ORANGE,
+    SYMBOLS,
+    Figure,
+    Look,
+    above,
+    base_layout,
+    height_above,
+    letters_of_line,
+    log_ticks,
+    scaled,
+    some,
+)
 from engine.history.history import device_line
 from engine.lectures.published import Line
 from engine.records.words import text_of
 
 _PAPER, _HERE = "In the lecture", "Here"
+BEFORE = 8  # letters left of the plot: its axis
+NARROW = 22  # letters of a title above half of the plot
 
 
 def speedup_lines(lines: Sequence[Line], look: Look = ON_PAGE) -> Figure:
@@ -45,8 +65,21 @@ def speedup_lines(lines: Sequence[Line], look: Look = ON_PAGE) -> Figure:
             }
         )
     known = [value for curve in curves.values() for value in curve if value]
-    layout = _layout(look, _heading(shown), known)
+    size = look.font
+    layout = base_layout(look)
+    layout["height"] = look.height or 400
+    layout["annotations"] = above(_heading(shown), look, size - 1, bold=True)
+    layout["margin"] |= {"t": height_above(layout["annotations"], size - 1) + size, "b": 16 + round(3.6 * size)}
+    low, high = (log10(min(known)), log10(max(known))) if known else (0.0, 1.0)
+    room = 0.16 * max(high - low, 0.5)
+    upright = layout["height"] - layout["margin"]["t"] - layout["margin"]["b"]
+    layout["yaxis"] |= {
+        "type": "log",
+        "range": [low - room, high + room],
+        **log_ticks(10 ** (low - room), 10 ** (high + room), round(upright / (2.2 * size)), "×"),
+    }
     layout["xaxis"] |= {
+        "tickangle": 0 if _fit_side_by_side(rungs, look) else 90,
         "tickvals": list(range(len(rungs))),
         "ticktext": [_folded(rung) for rung in rungs],
         "range": [-0.45, len(rungs) - 0.55],
@@ -73,7 +106,7 @@ def block_panels(table: Mapping[str, Mapping[int, Line]], look: Look = ON_PAGE) 
                 {
                     "type": "scatter",
                     "mode": "lines+markers",
-                    "name": rung,
+                    "name": rung.partition(",")[0],
                     "x": list(range(len(sizes))),
                     "y": values,
                     "xaxis": "x" if paper else "x2",
@@ -85,23 +118,31 @@ def block_panels(table: Mapping[str, Mapping[int, Line]], look: Look = ON_PAGE) 
                     "hovertemplate": f"{rung}, %{{x}}: %{{y:.3g}} GB/s<extra></extra>",
                 }
             )
-    layout = _layout(look, [], [])
+    layout = base_layout(look)
     size = look.font
-    axis = {"tickfont": {"size": size}, "fixedrange": True, "tickvals": list(range(len(sizes))),
-            "ticktext": [str(one) for one in sizes], "showgrid": False,
-            "title": {"text": "Threads per block", "font": {"size": size}}}  # fmt: skip
-    side = {"tickfont": {"size": size}, "fixedrange": True, "rangemode": "tozero", "nticks": 5}
-    layout["xaxis"] = axis | {"domain": [0.0, 0.44]}
-    layout["xaxis2"] = axis | {"domain": [0.56, 1.0], "anchor": "y2"}
-    layout["yaxis"] = side | {"title": {"text": "Bandwidth (GB/s)", "font": {"size": size}}}
+    shown = some(sizes, 3)
+    axis = layout["xaxis"] | {
+        "tickvals": [sizes.index(one) for one in shown],
+        "ticktext": [str(one) for one in shown],
+        "tickangle": 0,
+        "showgrid": False,
+        "title": {"text": "Threads per block", "font": {"size": size}},
+    }
+    side = layout["yaxis"] | {"rangemode": "tozero", "nticks": 4, "tickformat": ","}
+    layout["xaxis"] = axis | {"domain": [0.0, 0.43]}
+    layout["xaxis2"] = axis | {"domain": [0.57, 1.0], "anchor": "y2"}
+    layout["yaxis"] = side | {"title": {"text": "GB/s", "font": {"size": size}}}
     layout["yaxis2"] = side | {"anchor": "x2"}
     layout["showlegend"] = True
-    layout["legend"] = {"orientation": "h", "x": 0.5, "xanchor": "center", "y": -0.24, "yanchor": "top",
-                        "font": {"size": size}}  # fmt: skip
-    layout["margin"] |= {"l": 60, "b": 110, "t": 20 + 3 * size}
+    layout["legend"] = {"orientation": "h", "x": 0.5, "xanchor": "center", "yref": "container", "y": 0,
+                        "yanchor": "bottom", "font": {"size": size - 1}}  # fmt: skip
+    titles = [wrap(_gpu(every, paper), NARROW) for paper in (True, False)]
+    layout["margin"] |= {"b": 10 + round(7 * size), "t": 14 + round(1.4 * size * max(map(len, titles)))}
     layout["height"] = look.height or 400
-    for at, text, colour in ((0.22, _gpu(every, True), ORANGE), (0.78, _gpu(every, False), BLUE)):
-        layout["annotations"].append(_title(text.replace(": ", ":<br>", 1), at, colour, look))
+    layout["annotations"] = [
+        _title("<br>".join(lines), at, colour, look)
+        for at, lines, colour in zip((0.21, 0.79), titles, (ORANGE, BLUE), strict=True)
+    ]
     if not any(value for line in data if line["yaxis"] == "y2" for value in line["y"]):
         layout["annotations"].append(_nothing(look) | {"x": 0.78})
     return {"data": data, "layout": layout}
@@ -169,6 +210,12 @@ def _nothing(look: Look) -> dict[str, Any]:
             "font": {"size": look.font + 1, "color": GREY}}  # fmt: skip
 
 
+def _fit_side_by_side(labels: Sequence[str], look: Look) -> bool:
+    """Return whether the folded labels fit below a plot without turning them."""
+    letters = sum(1 + max(map(len, _folded(label).split("<br>"))) for label in labels)
+    return letters <= letters_of_line(look) - BEFORE
+
+
 def _folded(label: str) -> str:
     """Break a rung's label into lines of about a dozen letters."""
     rows = [""]
@@ -178,42 +225,3 @@ def _folded(label: str) -> str:
         else:
             rows[-1] = f"{rows[-1]} {word}".strip()
     return "<br>".join(rows)
-
-
-def _layout(look: Look, heading: Sequence[tuple[str, str]], values: Sequence[float]) -> dict[str, Any]:
-    size = look.font
-    low, high = (log10(min(values)), log10(max(values))) if values else (0.0, 1.0)
-    room = 0.16 * max(high - low, 0.5)
-    return {
-        "font": {"size": size},
-        "height": look.height or 400,
-        "margin": {"l": 70, "r": 24, "t": 16 + round((len(heading) + 0.5) * 1.5 * size), "b": 16 + round(3.6 * size)},
-        "xaxis": {"tickfont": {"size": size}, "fixedrange": True, "tickangle": 0},
-        "yaxis": {
-            "tickfont": {"size": size},
-            "fixedrange": True,
-            "type": "log",
-            "range": [low - room, high + room],
-            "nticks": 6,
-            "tickformat": ",",
-            "ticksuffix": "×",
-        },
-        "showlegend": False,
-        "hoverlabel": {"font": {"size": size}},
-        "dragmode": False,
-        "annotations": [
-            {
-                "text": f"<b>{text}</b>",
-                "x": 0,
-                "xref": "paper",
-                "xanchor": "left",
-                "y": 1,
-                "yref": "paper",
-                "yanchor": "bottom",
-                "yshift": 8 + round((len(heading) - 1 - i) * 1.5 * size),
-                "showarrow": False,
-                "font": {"size": size, "color": colour},
-            }
-            for i, (text, colour) in enumerate(heading)
-        ],
-    }

@@ -7,17 +7,30 @@ from math import log10
 from typing import Any
 
 from engine.figures.ladder import NO_TIMES
-from engine.figures.look import BLUE, GREEN, GREY, ON_PAGE, ORANGE, Figure, Look, base_layout, centred, scaled, ticks
+from engine.figures.look import (
+    BLUE,
+    GREEN,
+    GREY,
+    ON_PAGE,
+    ORANGE,
+    Figure,
+    Look,
+    above,
+    base_layout,
+    centred,
+    height_above,
+    letters_of_line,
+    log_ticks,
+)
 from engine.lectures.arithmetic.roofline import PEER, Roofline, Roofs, Spot
 
 HEIGHT = 450
-MOST_TICKS = 8
-SMALLEST, LINE = 11, 1.3  # pixels of type; lines of type between two names
+MOST_TICKS = 6
+LINE = 1.3  # lines of type between two names
 MOST_NAMED = 0.75  # of the plot's height: the largest part that the rungs' names may take
-ROOF = 15  # names of roofs that the plot's height would hold
 NAMES = 0.36  # of the width: for the names of the rungs at the right
+BEFORE = 8  # letters left of the plot: its axis
 AWAY = 30  # pixels from a point to its name
-NEAR = 1.3  # rungs whose intensities differ by less than this factor share a column of names
 
 
 def roofline_figure(found: Roofline, position: int, look: Look = ON_PAGE) -> Figure:
@@ -30,13 +43,13 @@ def roofline_figure(found: Roofline, position: int, look: Look = ON_PAGE) -> Fig
         layout["annotations"] = [centred(NO_TIMES, look.font + 1)]
         return {"data": [{"type": "scatter", "x": [], "y": []}], "layout": layout}  # Plotly needs a trace
     roofs = found.roofs
+    names = above(_roof_names(found, roofs), look, look.font - 1)
+    layout["margin"] |= {"t": height_above(names, look.font - 1)}
     across, upright = _range(found, roofs)
-    layout["xaxis"] |= _log_axis(across, "FLOP per byte read from global memory", look)
-    layout["yaxis"] |= _log_axis(upright, "GFLOP/s", look)
-    layout["annotations"] = [
-        *_roof_names(found, roofs, upright, layout, look),
-        *_spot_names(found.spots, position, upright, layout, look),
-    ]
+    high = layout["height"] - layout["margin"]["t"] - layout["margin"]["b"]
+    layout["xaxis"] |= _log_axis(across, "FLOP per byte read, log scale", look, MOST_TICKS)
+    layout["yaxis"] |= _log_axis(upright, "GFLOP/s, log", look, round(high / (2 * look.font)))
+    layout["annotations"] = [*names, *_spot_names(found.spots, position, across, upright, layout, look)]
     return {"data": [*_roof_lines(found, roofs, across), _marks(found.spots, position)], "layout": layout}
 
 
@@ -48,11 +61,20 @@ def _range(found: Roofline, roofs: Roofs) -> tuple[tuple[float, float], tuple[fl
     return (left, left * (max(xs) / left) ** (1 / (1 - NAMES))), (low / 2.2, roofs.peak_gflop_s * 2.6)
 
 
-def _log_axis(ends: tuple[float, float], title: str, look: Look) -> dict[str, Any]:
+def _log_axis(ends: tuple[float, float], title: str, look: Look, most: int) -> dict[str, Any]:
     low, high = ends
-    return {"type": "log", "range": [log10(low), log10(high)], "zeroline": False,
-            **ticks(high, MOST_TICKS),
-            "title": {"text": scaled(title), "font": {"size": look.font}}}  # fmt: skip
+    return {"type": "log", "range": [log10(low), log10(high)], "zeroline": False, **log_ticks(low, high, most),
+            "title": {"text": title, "font": {"size": look.font}}}  # fmt: skip
+
+
+def _roof_names(found: Roofline, roofs: Roofs) -> list[tuple[str, str | None]]:
+    """Return the lines above the plot, each in the colour of the roof that it names."""
+    names: list[tuple[str, str | None]] = [
+        (f"— memory {roofs.bandwidth_gb_s:,.0f} GB/s, FP32 peak {roofs.peak_gflop_s:,.0f} GFLOP/s", ORANGE)
+    ]
+    if found.peer_gflop_s is not None:
+        names.append((f"- - {PEER} {found.peer_gflop_s:,.0f} GFLOP/s", GREEN))
+    return names
 
 
 def _roof_lines(found: Roofline, roofs: Roofs, across: tuple[float, float]) -> list[dict[str, Any]]:
@@ -84,40 +106,10 @@ def _marks(spots: Sequence[Spot], position: int) -> dict[str, Any]:
     }
 
 
-def _roof_names(
-    found: Roofline,
-    roofs: Roofs,
-    upright: tuple[float, float],
-    layout: Mapping[str, Any],
-    look: Look,
-) -> list[dict[str, Any]]:
-    """Place the names of the flat roofs at the left, away from the rungs, and that of the slope beside it."""
-    flat = [(f"FP32 peak {roofs.peak_gflop_s:,.0f} GFLOP/s", roofs.peak_gflop_s, ORANGE, "bottom")]
-    if found.peer_gflop_s is not None:
-        flat.append((f"{PEER} {found.peer_gflop_s:,.0f} GFLOP/s", found.peer_gflop_s, GREEN, "top"))
-    height = layout["height"] - layout["margin"]["t"] - layout["margin"]["b"]
-    size = max(SMALLEST, min(look.font, round(height / ROOF)))
-    names = [
-        {"text": text, "x": 0.01, "xref": "paper", "xanchor": "left", "y": log10(y), "yanchor": anchor,
-         "showarrow": False, "font": {"size": size, "color": colour}}
-        for text, y, colour, anchor in flat
-    ]  # fmt: skip
-    # Left of the slope only rungs fed by a cache can stand, so the names of the flat roofs limit the height there.
-    line = log10(upright[1] / upright[0]) / height * size  # a line of type, in decades
-    top = log10(roofs.peak_gflop_s) - 1.3 * line
-    if found.peer_gflop_s is not None and abs(top - log10(found.peer_gflop_s)) < 2.4 * line:
-        top = log10(found.peer_gflop_s) - 2.2 * line
-    names.append(
-        {"text": f"memory {roofs.bandwidth_gb_s:,.0f} GB/s", "x": top - log10(roofs.bandwidth_gb_s), "y": top,
-         "xanchor": "right", "xshift": -look.font, "yanchor": "middle", "showarrow": False,
-         "font": {"size": size, "color": ORANGE}}
-    )  # fmt: skip
-    return names
-
-
 def _spot_names(
     spots: Sequence[Spot],
     position: int,
+    across: tuple[float, float],
     upright: tuple[float, float],
     layout: Mapping[str, Any],
     look: Look,
@@ -134,9 +126,12 @@ def _spot_names(
     )
     if len(shown) * look.font * LINE > MOST_NAMED * height:
         shown = [entry for entry in shown if entry[2] == position]
+    # Rungs that are nearer to each other than the longest name is wide share a column of names.
+    letters = max((len(spot.label) for _, _, _, spot in shown), default=0) + 2
+    near = 10 ** (log10(across[1] / across[0]) * letters / (letters_of_line(look) - BEFORE))
     columns: list[list[tuple[float, float, int, Spot]]] = []
     for entry in shown:
-        if columns and entry[0] / columns[-1][0][0] < NEAR:
+        if columns and entry[0] / columns[-1][0][0] < near:
             columns[-1].append(entry)
         else:
             columns.append([entry])
@@ -149,7 +144,9 @@ def _spot_names(
             bold = f"<b>{spot.label}</b>" if i == position else spot.label
             size = look.font + (1 if i == position else 0)
             if len(column) == 1:  # below the point there is room, away from the roof
+                at_edge = log10(x / across[0]) < 0.2 * log10(across[1] / across[0])
                 names.append({"text": bold, "x": log10(x), "y": log10(y), "showarrow": False, "yanchor": "top",
+                              "xanchor": "left" if at_edge else "center",
                               "yshift": -9, "font": {"size": size, "color": BLUE}})  # fmt: skip
                 continue
             names.append(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.figures.look import BLUE, GREY, LINES, ON_PAGE, ORANGE, Figure, Look, base_layout
+from engine.figures.look import BLUE, GREY, LINES, ON_PAGE, ORANGE, Figure, Look, above, base_layout, height_above
 from engine.lectures.arithmetic.trapezoids import INTEGRAL_TEXT, Trapezoids, blocks, curve, polygons
 
 MOST_DRAWN = 256  # more trapezoids would be narrower than a pixel
@@ -21,7 +21,8 @@ def trapezoid_figure(found: Trapezoids, block_size: int, look: Look = ON_PAGE) -
     """
     layout = base_layout(look)
     layout["height"] = look.height or 430
-    layout["margin"] |= {"t": 3 * round(1.45 * look.font) + 10, "l": 44, "r": 16}
+    numbers = _numbers(found, look)
+    layout["margin"] |= {"t": height_above(numbers, look.font), "l": 44, "r": 16}
     layout["xaxis"] |= {
         "range": [-1.06, 1.06],
         "title": {"text": "x", "font": {"size": look.font - 1}},
@@ -34,7 +35,7 @@ def trapezoid_figure(found: Trapezoids, block_size: int, look: Look = ON_PAGE) -
     layout["yaxis"] |= {"range": [_LOWEST - high, _HIGHEST], "tickvals": [-2, -1, 0, 1], "zeroline": True}
     strip, names = _strip(found, block_size, high, look)
     layout["shapes"] = strip
-    layout["annotations"] = [*_numbers(found, look), *names]
+    layout["annotations"] = [*numbers, *names]
     return {"data": [*_areas(found), _curve(), *_points(found, block_size)], "layout": layout}
 
 
@@ -131,16 +132,11 @@ def _numbers(found: Trapezoids, look: Look) -> list[dict[str, Any]]:
     width = f"{h:.3g}" if h >= 1e-3 else f"{h:.2e}"
     words = "trapezoid" if found.partitions == 1 else "trapezoids"
     lines = (
-        f"<b>{_minus(f'{found.total:.15f}')}</b>  {found.partitions:,} {words}, h = {width}",
+        f"{_minus(f'{found.total:.15f}')}  {found.partitions:,} {words}, h = {width}",
         f"{_minus(INTEGRAL_TEXT)}  the integral",
-        f"<b>{_minus(f'{found.error:+.3e}')}</b>  error;  the h² law says {_minus(f'{found.law:+.3e}')}",
+        f"{_minus(f'{found.error:+.3e}')}  error;  the h² law says {_minus(f'{found.law:+.3e}')}",
     )
-    step = round(1.45 * look.font)
-    return [
-        {"text": text, "x": 0, "xref": "paper", "xanchor": "left", "y": 1, "yref": "paper", "yanchor": "bottom",
-         "yshift": 4 + step * (len(lines) - 1 - i), "showarrow": False, "align": "left", "font": {"size": look.font}}
-        for i, text in enumerate(lines)
-    ]  # fmt: skip
+    return above([(line, None) for line in lines], look, look.font)
 
 
 def _minus(number: str) -> str:

@@ -10,7 +10,7 @@ import json
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -123,7 +123,7 @@ def _read(found: tuple[str, str | None] | None) -> Measurement | None:
         return None
 
 
-_N, _KERNEL, _GRID = (KEY.index(name) for name in ("n", "kernel", "grid_asked"))
+_N, _KERNEL, _GRID, _PARAMETER = (KEY.index(name) for name in ("n", "kernel", "grid_asked", "parameter"))
 
 _live = Live()
 
@@ -204,6 +204,15 @@ def recorded_of(topic: str) -> frozenset[int]:
     return frozenset(own[_N] for own in _right() if own[_KERNEL] in kernels)
 
 
+def swept_n(kernels: Collection[str]) -> int | None:
+    """Return the least n at which the most values of these kernels' parameter were recorded; None without records."""
+    found: dict[int, set[object]] = {}
+    for own in _right():
+        if own[_KERNEL] in kernels:
+            found.setdefault(own[_N], set()).add(own[_PARAMETER])
+    return min(found, key=lambda n: (-len(found[n]), n), default=None)
+
+
 def not_recorded(choice: Settled) -> tuple[str, str]:
     """Return two sentences for a choice without a time: it has none, and which n have one."""
     sizes = sizes_text(recorded_sizes(choice))
@@ -217,10 +226,17 @@ def device_line(measurement: Measurement) -> str:
 
     For a rung on the CPU beside a GPU it names the CPU: "AMD EPYC 9554, one thread, live".
     """
+    name = device_name(measurement)
+    if measurement.origin == "recorded":
+        return f"{name}, recorded {date_of(measurement)}"
+    return name if measurement.device.get("kind") != "gpu" else f"{name}, live"
+
+
+def device_name(measurement: Measurement) -> str:
+    """Return the device of a measurement: "NVIDIA H200", "AMD EPYC 9554, one thread", "emulator"."""
     if measurement.device.get("kind") != "gpu":
         return "emulator"
-    name = f"{measurement.cpu}, one thread" if measurement.cpu else measurement.device.get("name") or "GPU"
-    return f"{name}, recorded {_date(measurement)}" if measurement.origin == "recorded" else f"{name}, live"
+    return f"{measurement.cpu}, one thread" if measurement.cpu else str(measurement.device.get("name") or "GPU")
 
 
 def environment_line(measurement: Measurement) -> str:
@@ -246,8 +262,8 @@ def environment_line(measurement: Measurement) -> str:
             words.append(form.format(has[name]))
     # The line begins with the CPU that the badge names.
     words += [badge for badge in measurement.badges if own is None or badge != cpu.badge(own)]
-    if measurement.origin == "live" and _date(measurement):
-        words.append(_date(measurement))
+    if measurement.origin == "live" and date_of(measurement):
+        words.append(date_of(measurement))
     return " · ".join(words)
 
 
@@ -293,7 +309,8 @@ def _without_n(own: Key) -> Key:
     return own[:_N] + own[_N + 1 :]
 
 
-def _date(measurement: Measurement) -> str:
+def date_of(measurement: Measurement) -> str:
+    """Return the day of a measurement: "2026-11-21"; "" if it is unknown."""
     return str(measurement.environment.get("utc") or "")[:10]
 
 

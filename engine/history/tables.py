@@ -92,9 +92,17 @@ COLUMNS: dict[str, Column] = {
             "Of library",
             "",
             MEASURED,
-            "The fastest library's time over the kernel's, sampled in turn: above 1 the kernel is faster.",
+            "The fastest library's time over the kernel's, sampled in turn by the same clock: above 1 the kernel is "
+            "faster. The host's clock also counts the way of the answer to the host.",
         ),
-        Column("library", "Library", "", MEASURED, "The fastest library that was timed beside it."),
+        Column(
+            "library",
+            "Library",
+            "",
+            MEASURED,
+            "The fastest library that was timed beside it. CUB: the calls that "
+            "CuPy has built; CUB by nvcc: the device-wide calls compiled with nvcc.",
+        ),
         Column(
             "same_bits",
             "Same bits",
@@ -187,6 +195,20 @@ def counted_text(row: Mapping[str, Any], key: str) -> str:
     return f"≈ {text}" if row[key] and row["caveats"] else text
 
 
+def tile_title(counters: Sequence[str]) -> str:
+    """Return the title of the counters of one tile: "Sectors per load / store"."""
+    first, *others = (COUNTERS[name].short or COUNTERS[name].label for name in counters)
+    return " / ".join([first, *(title.rpartition(" ")[2] for title in others)])
+
+
+def tile_text(row: Mapping[str, Any], counters: Sequence[str]) -> str:
+    """Return the text of the counters of one tile: "32 / 4", with "–" for one that a run has none of."""
+    if all(row[name] is None for name in counters):
+        return ""
+    texts = " / ".join(text_of(name, row[name]) or "–" for name in counters)
+    return f"≈ {texts}" if row["caveats"] and any(row[name] for name in counters) else texts
+
+
 def checked_by(measurement: Measurement) -> str:
     """Return the origin of an answer's check: "live", "emulated" or "recorded"."""
     if measurement.origin == "recorded":
@@ -201,10 +223,13 @@ def _numbers(timed: Measurement | None) -> dict[str, float | None]:
 
 
 def _beside(timed: Measurement | None) -> dict[str, object]:
-    """Return the fastest library that was timed beside the run, and its time over the run's."""
+    """Return the fastest library that was timed beside the run, with the clock if it is the host's, and its time over
+    the run's."""
     ratios = {name: peer.ratio for name, peer in timed.peers.items() if peer.ratio} if timed else {}
     library = min(ratios, key=lambda name: ratios[name], default=None)
-    return {"ratio": ratios[library] if library else None, "library": library}
+    by_host = timed is not None and timed.timing is not None and timed.timing.clock == "host"
+    named = f"{library}, host's clock" if library and by_host else library
+    return {"ratio": ratios[library] if library else None, "library": named}
 
 
 def _same_bits(kernel: Kernel, choice: Settled) -> str | None:
@@ -344,7 +369,7 @@ def sweep_table(
 
 def marks(topic: Topic, facts: Sequence[Known]) -> dict[str, float]:
     """Return the reference lines of a plot of the topic's metric: name -> value, the GPU's peak and each library's
-    median.
+    median by the GPU's clock, if a rung was timed by it.
 
     Of libraries closer than a line's width only the first is kept. Empty unless all times come from one GPU, because
     one computer's line says nothing about another's bars.
@@ -358,6 +383,8 @@ def marks(topic: Topic, facts: Sequence[Known]) -> dict[str, float]:
     if peak := peak_of(device, topic.metric, dtype):
         name = "Memory peak" if topic.metric == "bandwidth_gb_s" else f"FP{8 * dtype_of(dtype).itemsize} peak"
         found[name] = float(peak)
+    by_gpu = [m for m in timed if m.timing is not None and m.timing.clock == "event"]
+    timed = by_gpu or timed
     beside = dict.fromkeys(name for m in timed for name in m.peers)
     for peer in beside:
         rates = [

@@ -8,6 +8,7 @@ stay beside it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -103,8 +104,10 @@ class _Found:
 
 
 def claims_of(ladder: str) -> tuple[Claim, ...]:
-    """Return the claims of the lectures that belong to a ladder's page."""
-    return tuple(claim for claim in CLAIMS if claim.ladder == ladder)
+    """Return the claims of the lectures that belong to a ladder's page, first those of the lecture with the most."""
+    here = [claim for claim in CLAIMS if claim.ladder == ladder]
+    counts = Counter(claim.lecture for claim in here)
+    return tuple(sorted(here, key=lambda claim: -counts[claim.lecture]))
 
 
 def runs(claim: Claim) -> tuple[Settled, ...]:

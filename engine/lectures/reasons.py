@@ -92,7 +92,7 @@ def point(found: Reasons, measurement: Measurement | None) -> RooflinePoint | No
     if measurement is None or measurement.time_us is None:
         return None
     device, dtype = measurement.device, measurement.choice.dtype
-    bandwidth = device.get("read_ceiling_gb_s") or device.get("peak_bandwidth_gb_s")
+    bandwidth = device.get("peak_bandwidth_gb_s")
     peak = peak_of(device, "gflop_s", dtype or "")
     if not bandwidth or (dtype == "float32" and _on_tensor_cores(found.kernels)):
         return None

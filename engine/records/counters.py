@@ -19,7 +19,9 @@ class Counter:
     divided by the sum of `per` if that is given. `whole_run`: it is known for the whole run only, not by line.
     `in_ptx`: it counts PTX instructions, which the GPU translates into others; `assembled`: it counts instructions of
     the GPU's machine code. `lines`: offered as heat of the source's lines; `plots`: in plots, sweeps and files;
-    `table`: a column of a ladder's table. `full`: the best value, if more is better; otherwise less is better.
+    `table`: a column of tables. `full`: the best value, if more is better; otherwise less is better. `beside`: the
+    counter whose tile and whose column of a ladder's table it shares. `short`: the title on a tile, if its label takes
+    more than two lines.
     """
 
     name: str
@@ -35,6 +37,8 @@ class Counter:
     plots: bool = False
     table: bool = False
     full: int | None = None
+    beside: str = ""
+    short: str = ""
 
     @property
     def label(self) -> str:
@@ -43,6 +47,10 @@ class Counter:
 
 
 _SECTOR = "A sector is a piece of 32 bytes: what global memory moves at least, however little of it is asked for."
+_WHOLE = (
+    "To load or store 32 neighbouring words a warp needs 4 sectors of 32 bytes; to reach 32 words far apart it needs "
+    "32."
+)
 _WAVEFRONT = "A wavefront is one pass through shared memory: at best one for a load or store of a warp."
 
 # In the order of menus and tables.
@@ -51,7 +59,7 @@ COUNTERS: dict[str, Counter] = {
     for row in (
         Counter("warp_instructions", "Warp instructions",
                 "An instruction counts once for a warp, however many of its 32 lanes take part.",
-                json=1, in_ptx=True, plots=True, table=True),
+                json=1, in_ptx=True, plots=True, table=True, short="Warp instr. (PTX)"),
         Counter("thread_instructions", "Thread instructions", "An instruction counts once for every lane in it.",
                 json=2, in_ptx=True, lines=False),
         Counter("branches", "Branches", "A branch counts once for a warp that comes to it.", json=4, in_ptx=True),
@@ -75,10 +83,13 @@ COUNTERS: dict[str, Counter] = {
         Counter("shared_store_wavefronts", "Shared store wavefronts", _WAVEFRONT, json=13, assembled=True, lines=False),
         Counter("sectors", "Global sectors", _SECTOR, parts=("global_load_sectors", "global_store_sectors"),
                 plots=True),
-        Counter("sectors_per_request", "Sectors per request",
-                "To load or store 32 neighbouring words a warp needs 4 sectors of 32 bytes; to reach 32 words far "
-                "apart it needs 32.", parts=("global_load_sectors", "global_store_sectors"),
-                per=("global_load_requests", "global_store_requests"), plots=True, table=True),
+        Counter("sectors_per_request", "Sectors per request", _WHOLE,
+                parts=("global_load_sectors", "global_store_sectors"),
+                per=("global_load_requests", "global_store_requests"), lines=False),
+        Counter("sectors_per_load", "Sectors per load", _WHOLE, parts=("global_load_sectors",),
+                per=("global_load_requests",), plots=True, table=True),
+        Counter("sectors_per_store", "Sectors per store", _WHOLE, parts=("global_store_sectors",),
+                per=("global_store_requests",), plots=True, table=True, beside="sectors_per_load"),
         Counter("global_load_sectors", "Global load sectors", _SECTOR, json=7),
         Counter("global_load_requests", "Global load requests",
                 "A request is one load from global memory by one warp.", json=6),
@@ -116,6 +127,12 @@ IN_JSON: tuple[str, ...] = tuple(sorted((name for name, row in COUNTERS.items() 
 ON_LINES: tuple[str, ...] = tuple(name for name, row in COUNTERS.items() if row.lines)
 IN_PLOTS: tuple[str, ...] = tuple(name for name, row in COUNTERS.items() if row.plots)
 IN_TABLE: tuple[str, ...] = tuple(name for name, row in COUNTERS.items() if row.table)
+# Each entry: the counters of one tile, and of one column of a ladder's table.
+IN_TILES: tuple[tuple[str, ...], ...] = tuple(
+    (name, *(other for other in IN_TABLE if COUNTERS[other].beside == name))
+    for name in IN_TABLE
+    if not COUNTERS[name].beside
+)
 
 
 def with_derived(counts: Mapping[str, float]) -> dict[str, float]:

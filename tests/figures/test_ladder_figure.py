@@ -9,9 +9,9 @@ import plotly.graph_objects as go
 import pytest
 
 from engine.catalogue import LADDERS, Ladder
-from engine.figures.bars import ROWS
+from engine.figures.bars import MARK, ROWS, SPACE
 from engine.figures.ladder import counter_bars, metric_bars, speedup_bars, time_bars
-from engine.figures.look import Figure, Look, some
+from engine.figures.look import Figure, Look, log_ticks, some
 from engine.figures.sweep import size_lines
 from engine.history import tables
 from engine.history.history import Known
@@ -75,16 +75,18 @@ def test_recorded_bars_are_hatched_and_live_ones_are_not() -> None:
 
 
 def names_of_marks(figure: Figure) -> list[str]:
-    return [trace["name"] for trace in figure["data"] if trace["type"] == "scatter"]
+    """The name and the number of each mark."""
+    rows = [note["text"] for note in figure["layout"]["annotations"] if note.get("name") == MARK]
+    return [part.partition("</span>")[2] for row in rows for part in row.split(SPACE)]
 
 
-def test_marks_are_lines_with_a_colour_each_and_their_names_in_the_legend() -> None:
+def test_marks_are_lines_with_a_colour_each_and_their_names_above() -> None:
     libraries = {"Memory peak": 4800.0, "CUB": 1339.0, "PyTorch": 1128.0, "CuPy": 300.0, "CUB by nvcc": 1400.0}
     figure = metric_bars(table(), "bandwidth_gb_s", libraries)
     layout = figure["layout"]
     assert {shape["x0"]: shape["layer"] for shape in layout["shapes"]} == dict.fromkeys(libraries.values(), "below")
     assert [name.partition("</b>")[0] for name in names_of_marks(figure)] == [f"<b>{name}" for name in libraries]
-    assert layout["showlegend"] and len({shape["line"]["color"] for shape in layout["shapes"]}) == len(libraries)
+    assert len({shape["line"]["color"] for shape in layout["shapes"]}) == len(libraries)
     assert not metric_bars(table(some=False), "bandwidth_gb_s", libraries)["layout"]["shapes"]
 
 
@@ -110,6 +112,32 @@ def test_an_axis_of_very_different_numbers_is_logarithmic_and_says_so() -> None:
     assert axes[4000.0]["type"] == "log" and "log scale" in axes[4000.0]["title"]["text"]
     low, high = axes[4000.0]["range"]
     assert low < 0 and high > 3.6
+
+
+def test_a_logarithmic_axis_has_dots_which_are_open_if_recorded() -> None:
+    facts = [Known(measured(rung.kernel, 4000.0 if i else 1.0, origin="live" if i else "recorded"))
+             for i, rung in enumerate(HARRIS.rungs)]  # fmt: skip
+    (dots,) = time_bars(rows_of(HARRIS, facts))["data"]
+    assert dots["mode"] == "markers+text" and dots["marker"]["symbol"] == ["circle-open"] + 10 * ["circle"]
+
+
+def test_a_status_behind_a_short_bar_leaves_the_other_bars_as_long_as_they_were() -> None:
+    facts = [Known(measured(rung.kernel, 10.0 * (i + 1))) for i, rung in enumerate(HARRIS.rungs)]
+    before = time_bars(rows_of(HARRIS, facts))["layout"]["xaxis"]["range"]
+    facts[0] = Known(measured(HARRIS.rungs[0].kernel, 10.0, status="hazard", reason="Line 30."))
+    figure = time_bars(rows_of(HARRIS, facts))
+    assert "hazard" in figure["data"][0]["text"][0] and figure["layout"]["xaxis"]["range"] == before
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "most", "wanted"),
+    [(0.9, 12, 5, ["1", "2", "5", "10"]), (0.9, 2e6, 4, ["1", "100", "10k", "1M"]), (300, 70_000, 9,
+      ["500", "1,000", "2,000", "5,000", "10k", "20k", "50k"])],
+)  # fmt: skip
+def test_ticks_of_a_logarithmic_axis_are_no_more_than_fit(
+    low: float, high: float, most: int, wanted: list[str]
+) -> None:
+    assert log_ticks(low, high, most)["ticktext"] == wanted
 
 
 def test_the_outcome_of_a_run_stands_behind_the_recorded_number() -> None:

@@ -171,7 +171,7 @@ def test_the_first_rung_shows_what_the_next_one_will_change():
     ]  # fmt: skip
     # What the next one leaves, or makes worse, is not what the first one is about.
     assert changes.shown_counter(LADDERS["crovella-order"], 0) == "atomic_max_contention"
-    assert changes.shown_counter(LADDERS["cs121-access"], 0) == "sectors_per_request"
+    assert changes.shown_counter(LADDERS["cs121-access"], 0) == "sectors_per_load"
 
 
 @pytest.mark.thorough

@@ -143,8 +143,11 @@ def test_a_wrong_cell_is_a_word_and_a_sentence() -> None:
 
 
 def test_the_lectures_table_stands_below() -> None:
-    html = html_of(opened("sweep", topic="reduction"))
-    assert says("sweep.lecture-table", html) and "68.4" in html
+    app = opened("sweep", topic="reduction")
+    assert says("sweep.lecture-table", html_of(app)) and "68.4" in html_of(app)
+    for way in ("elements", "blocks"):  # and comes back with its own variants
+        app.segmented_control(key="sweep").select(way).run()
+    assert says("sweep.lecture-table", html_of(app)) and len(asked(app)["kernels"].split(",")) == 6
 
 
 def test_unknown_names_in_the_address_are_reported() -> None:
@@ -214,3 +217,5 @@ def test_topic_and_block_size_survive_every_switch() -> None:
     for way in ("blocks", "knob"):
         app.segmented_control(key="sweep").select(way).run()
     assert (asked(app)["topic"], asked(app)["block"]) == ("memory", "256")
+    app.selectbox(key="knob").select("STRIDE").run()  # at an N that was recorded with every stride
+    assert asked(app)["n"] == str(2**22) and html_of(app).count('class="heat') > 60

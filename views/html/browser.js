@@ -240,7 +240,7 @@ window.kernelLadder = (() => {
   function fit(lines) {
     if (!whole.has(lines)) whole.set(lines, lines.innerHTML);
     lines.style.fontSize = '';
-    const largest = parseFloat(getComputedStyle(lines).fontSize), least = Math.max(15, 0.021 * innerHeight);
+    const largest = parseFloat(getComputedStyle(lines).fontSize), least = 0.022 * innerHeight;
     const fits = () => lines.scrollHeight <= lines.clientHeight + 1;
     const broken = (size) => [...lines.querySelectorAll('.line')].some((line) => line.offsetHeight > 2 * size);
     const breaks = lines.closest('.short') ? Infinity : 0.023 * innerHeight; // above it no line need be broken

@@ -29,8 +29,9 @@ def code_in(sentence: str) -> str:
 
 
 def sentence_case(words: str) -> str:
-    """Return the words with a capital letter."""
-    return words[:1].upper() + words[1:]
+    """Return the words with a capital letter, unless they begin with code: `threadIdx.x`, `h_k`, `atomicInc`."""
+    first = words.partition(" ")[0].rstrip(".,:;")
+    return words if re.search(r"[A-Z0-9_.()\[\]=*]", first[1:]) else words[:1].upper() + words[1:]
 
 
 def whole_dates(words: str) -> str:

@@ -7,8 +7,8 @@ from html import escape
 from typing import Any
 
 from engine.figures.bars import HELD
-from engine.history.tables import COLUMNS, counted_text
-from engine.records.counters import IN_TABLE
+from engine.history.tables import COLUMNS, tile_text, tile_title
+from engine.records.counters import IN_TILES
 from engine.records.words import STATUS_WORDS, text_of
 from views.html.parts import code_in
 
@@ -82,13 +82,16 @@ def ladder_html(
     numbers = ["time_us", metric, "step", "cumulative", "percent_of_peak"]
     numbers += ["ratio"] if any(row["ratio"] is not None for row in ladder) else []
     known = ["same_bits"] if any(row["same_bits"] == "no" for row in ladder) else []
-    counted = IN_TABLE if counters else ()
+    counted = IN_TILES if counters else ()
     groups = [cell("", span=3), heading(escape(headings["times"]), "group", span=len(numbers)), *([""] * len(known))]
     if counted:
         groups.append(heading(escape(headings["counters"]), "group", span=len(counted)))
     heads = [heading(title, "text") for title in ("Rung", "What it does", "Correct?")]
-    heads += [_heading(key) for key in (*numbers, *known, *counted)]
-    rows = [_ladder_row(row, numbers, (*known, *counted)) for row in ladder]
+    heads += [_heading(key) for key in (*numbers, *known)]
+    heads += [heading(escape(tile_title(names)), title=COLUMNS[names[0]].meaning) for names in counted]
+    beside = [[*(text_of(key, row[key]) for key in known), *(tile_text(row, names) for names in counted)]
+              for row in ladder]  # fmt: skip
+    rows = [_ladder_row(row, numbers, texts) for row, texts in zip(ladder, beside, strict=True)]
     return table(heads, rows, marked=[current], groups=groups)
 
 
@@ -99,7 +102,8 @@ def _heading(key: str) -> Cell:
 
 
 def _ladder_row(row: Mapping[str, Any], numbers: Sequence[str], beside: Sequence[str]) -> list[Cell]:
-    """Return a rung's cells. `numbers`: columns of its time, which a failed rung lacks; `beside`: its other columns."""
+    """Return a rung's cells. `numbers`: columns of its time, which a failed rung lacks; `beside`: the texts of its
+    other columns."""
     status = row["status"]
     failed, timed = status not in (None, "ok"), row["time_us"] is not None
     why, whole = code_in(row["reason"] or ""), escape(row["reason"] or "")
@@ -116,7 +120,7 @@ def _ladder_row(row: Mapping[str, Any], numbers: Sequence[str], beside: Sequence
         cells.append(cell(said, "why", span=len(numbers)))
     else:
         cells += [_number(row, key) for key in numbers]
-    return cells + [cell(escape(counted_text(row, key)) or "<i>·</i>", title=row["caveats"] or "") for key in beside]
+    return cells + [cell(escape(text) or "<i>·</i>", title=row["caveats"] or "") for text in beside]
 
 
 def _status(row: Mapping[str, Any]) -> str:

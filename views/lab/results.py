@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 from engine.history.history import Known, device_line
-from engine.history.tables import COLUMNS
+from engine.history.tables import COLUMNS, tile_text, tile_title
 from engine.lab.checking import Checked
 from engine.lab.marks import Mark
 from engine.lectures.changes import values_of
 from engine.records import Measurement
-from engine.records.counters import COUNTERS, IN_TABLE, ON_LINES
+from engine.records.counters import COUNTERS, IN_TABLE, IN_TILES, ON_LINES
 from engine.records.words import STATUS_WORDS, size_text, text_of
 from views.html import answer, lines
 from views.html.parts import code_in
@@ -111,13 +111,14 @@ def attempts_html(attempts: Iterable[Attempt], zone: str | None) -> str:
     rows = [_row(one, zone) for one in reversed(list(attempts))]
     if not rows:
         return '<p class="smallprint">Every check becomes a rung of a ladder of your own.</p>'
-    counted = [heading(escape(COLUMNS[key].title), title=COLUMNS[key].meaning) for key in IN_TABLE]
+    counted = [heading(escape(tile_title(names)), title=COLUMNS[names[0]].meaning) for names in IN_TILES]
     heads = [*(heading(title, "text") for title in ("Attempt", "When", "Correct?")), "N", *counted, "Time"]
     return table(heads, rows, marked=[0], kind="ladder tries")
 
 
 def _row(one: Attempt, zone: str | None) -> list[str]:
-    counted = [escape(text_of(key, one.counters.get(key))) or "<i>·</i>" for key in IN_TABLE]
+    row = {**dict.fromkeys(IN_TABLE), "caveats": None, **one.counters}
+    counted = [escape(tile_text(row, names)) or "<i>·</i>" for names in IN_TILES]
     time = escape(text_of("time_us", one.time_us)) or "<i>–</i>"
     at = escape(answer.when_ran(one.utc, zone).removeprefix("run ")) if one.utc else ""
     return [

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import streamlit as st
 
-from engine.history.tables import COLUMNS
-from engine.records.counters import IN_TABLE
+from engine.history.tables import tile_text, tile_title
+from engine.records.counters import IN_TABLE, IN_TILES
 from engine.records.words import size_text, text_of
 from views.html.parts import code_in, tile, tiles
 from views.html.source import source_html
@@ -73,8 +73,10 @@ def _title(draft: Draft, label: str, place: str) -> str:
 
 def _numbers(one: Attempt, before: Attempt | None) -> str:
     """Return its verdict, time and counts, each with the factor against the previous attempt."""
-    made = [tile(COLUMNS[key].title, text_of(key, one.counters[key]), below=_small(_against(one, before, key)))
-            for key in IN_TABLE if key in one.counters]  # fmt: skip
+    row = {**dict.fromkeys(IN_TABLE), "caveats": None, **one.counters}
+    known = [(names, [name for name in names if name in one.counters]) for names in IN_TILES]
+    made = [tile(tile_title(names), tile_text(row, names), below=_small(_against(one, before, counted[0])))
+            for names, counted in known if counted]  # fmt: skip
     if one.time_us is not None:
         made.insert(0, tile("Time", text_of("time_us", one.time_us), below=_small(one.device or "")))
     mood = "good" if one.status == "ok" else "bad"

@@ -73,8 +73,10 @@ def lectures_choices(topic: Topic, chosen: Mapping[str, str]) -> str:
     size, block = (label.partition(" (")[0] for label in (topic.size_label, topic.block_label))
     words = [f"{size} = {chosen['n']}", f"{block.lower()} {chosen['block']}", chosen["dtype"], chosen["cache"]]
     words += [chosen[name] for name in ("combine", "grid", "parameter") if chosen[name] not in ("", AUTO)]
+    found = presentation.now()
+    lecture = "as in the lecture" if found and found.going else "as the lecture left it; it is over"
     return (
-        f'<p class="smallprint">{escape(", ".join(words))}: as in the lecture. '
+        f'<p class="smallprint">{escape(", ".join(words))}: {lecture}. '
         "Press <b>Following</b> to stop, and choose yourself.</p>"
     )
 
@@ -136,7 +138,7 @@ def show() -> None:
         messages.error(str(refused))
         keyboard.on_key({})
         return
-    say_which_plot(page, plot)
+    say_which_plot(page, str(st.session_state.get("show") or ""))
     keys(page)
     if presenting:
         tell_followers(page)

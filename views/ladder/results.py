@@ -11,11 +11,11 @@ import streamlit as st
 
 from engine.figures.bars import HELD
 from engine.figures.look import Look, covered
-from engine.history.history import Known, device_line, not_recorded
-from engine.history.tables import COLUMNS, counted_text
+from engine.history.history import Known, date_of, device_line, device_name, not_recorded
+from engine.history.tables import COLUMNS, tile_text, tile_title
 from engine.lectures.judge import unkept
 from engine.records import Measurement
-from engine.records.counters import IN_TABLE
+from engine.records.counters import IN_TILES
 from engine.records.words import STATUS_WORDS, number_text, size_text, text_of
 from views.chart.component import Chart
 from views.html import answer
@@ -150,15 +150,14 @@ def has_strip(page: Page) -> bool:
 
 
 def bars_of(page: Page) -> int:
-    """Return the number of bars, with the lecture's bars below ours in the plot of speedups."""
-    rungs = page.ladder.rungs
-    paired = isinstance(page.plot, Bars) and page.plot.paired and any(rung.published for rung in rungs)
-    return len(rungs) * (1 + paired)
+    """Return the number of bars: one or two for each rung."""
+    return len(page.ladder.rungs) * (1 + (isinstance(page.plot, Bars) and page.plot.paired(page)))
 
 
 def shows_counters(page: Page) -> bool:
-    """Return whether the counters are shown below the times; an animation needs their room."""
-    return page.counting and not isinstance(page.plot, Scene)
+    """Return whether the counters are shown below the times; an animation needs their room, and on a slide every plot
+    but bars."""
+    return page.counting and (isinstance(page.plot, Bars) if page.presenting else not isinstance(page.plot, Scene))
 
 
 def _strip(page: Page, facts: Facts) -> str:
@@ -170,6 +169,7 @@ def _strip(page: Page, facts: Facts) -> str:
     return answer.strip_html(live, shown) or answer.blank_html(page.kernel, page.answer_count, shown)
 
 
+TERA = 10_000  # GFLOP/s; a tile shows more in TFLOP/s
 TWO_LINES = 130  # characters; a longer text is cut, and unfolds
 
 _LESSONS = ("wrong", "hazard", "deadlock")  # deliberate failures of rungs; see Kernel.expect
@@ -196,8 +196,9 @@ def _tiles(page: Page, row: Mapping[str, Any]) -> str:
     for ours, paper in _TILES:
         key = page.topic.metric if ours == "rate" else ours
         column = COLUMNS[key]
-        value = "?" if HELD in row else text_of(key, row[key])
-        unit = f" <small>{column.unit}</small>" if value and ours == "rate" else ""
+        large = key == "gflop_s" and (row[key] or 0) >= TERA
+        value = "?" if HELD in row else text_of(key, row[key] / 1000 if large else row[key])
+        unit = f" <small>{'TFLOP/s' if large else column.unit}</small>" if value and ours == "rate" else ""
         theirs = text_of(paper, row[paper]) if paper and not (ours == "rate" and key != "bandwidth_gb_s") else ""
         theirs_unit = " GB/s" if ours == "rate" else ""
         below = f'<span class="paper" title="{escape(str(row["lecture_origin"]))}">{theirs}{theirs_unit}</span>'
@@ -207,12 +208,13 @@ def _tiles(page: Page, row: Mapping[str, Any]) -> str:
 
 
 def _sentence(page: Page, fact: Known, ran: str) -> str:
+    """Return the outcome and the origin of the time; on a slide without bounds, and without the moment of the run."""
     live, choice, run = fact.live, page.choice, page.run
     words, answer = [], ""
     if live is not None and live.check is not None:
         found = live.check
-        exact = found.error_bound == 0
-        bound = "" if exact else f", error {found.error:.2g}, allowed {found.error_bound:.2g}"
+        exact, ran = found.error_bound == 0, "" if page.presenting else ran
+        bound = "" if exact or page.presenting else f", error {found.error:.2g}, allowed {found.error_bound:.2g}"
         equals = f"{number_text(found.result)} {'=' if exact else '≈'} {number_text(found.expected)}"
         answer = f"{equals}{bound}{_remark(page, live)}"
         correct = "<b class='ok'>✓ Correct</b>"
@@ -233,23 +235,24 @@ def _sentence(page: Page, fact: Known, ran: str) -> str:
         words.append(code_in(", ".join(live.badges)))
     if ran:
         words.insert(1, ran)
-    if answer and run.n != choice.n:
+    if answer and run.n != choice.n and not page.presenting:
         words.append(answer)
     return " · ".join(words)
 
 
 def _on(measurement: Measurement) -> str:
-    """Return the device of an outcome: "on the emulator", "on NVIDIA H200, recorded 2026-11-20"."""
-    device = device_line(measurement)
-    return whole_dates(escape(f"on {'the ' if device == 'emulator' else ''}{device}"))
+    """Return the device of an outcome: "on the emulator", "on NVIDIA H200"."""
+    device = device_name(measurement)
+    return escape(f"on {'the ' if device == 'emulator' else ''}{device}")
 
 
 def _recorded(page: Page, recorded: Measurement) -> str:
-    """Return the outcome of the recorded run: its time, or how it failed."""
-    where = f"{_on(recorded)}{_at(page)}"
-    if recorded.status == "ok":
-        return f"<b class='ok'>✓ Correct</b> {where}: {text_of('time_us', recorded.time_us)}"
-    return f"<b>{escape(sentence_case(STATUS_WORDS[recorded.status]))}</b> {where}: {code_in(recorded.reason or '')}"
+    """Return the outcome of the recorded run, and last its day, which CSS may cut: its time, or how it failed."""
+    good = recorded.status == "ok"
+    words = escape(sentence_case(STATUS_WORDS[recorded.status]))
+    verdict = f"<b class='ok'>✓ {words}</b>" if good else f"<b>{words}</b>"
+    said = text_of("time_us", recorded.time_us) if good else code_in(recorded.reason or "")
+    return f"{verdict} {_on(recorded)}{_at(page)}: {said} · recorded <time>{date_of(recorded)}</time>"
 
 
 def _at(page: Page) -> str:
@@ -258,8 +261,10 @@ def _at(page: Page) -> str:
 
 
 def _time_of(page: Page, timed: Measurement) -> str:
-    """Return the origin of the time."""
-    return f"Time: {whole_dates(escape(device_line(timed)))}{_at(page)}"
+    """Return the origin of the time, with the clock if it is the host's."""
+    by_host = timed.timing is not None and timed.timing.clock == "host" and not timed.cpu
+    clock = ", by the host's clock up to the answer on the host" if by_host else ""
+    return f"Time: {whole_dates(escape(device_line(timed)))}{_at(page)}{clock}"
 
 
 def _remark(page: Page, measurement: Measurement, end: str = "") -> str:
@@ -274,10 +279,10 @@ def _counters(row: Mapping[str, Any]) -> str:
     """Return the tiles of the counters; their tooltips say why a GPU's counts differ."""
     made = (
         tile(
-            COLUMNS[key].title,
-            "?" if HELD in row else counted_text(row, key),
-            tip=row["caveats"] or COLUMNS[key].meaning,
+            tile_title(names),
+            "?" if HELD in row else tile_text(row, names),
+            tip=row["caveats"] or COLUMNS[names[0]].meaning,
         )
-        for key in IN_TABLE
+        for names in IN_TILES
     )
     return tiles(made, "counted")

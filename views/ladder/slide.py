@@ -13,7 +13,7 @@ from engine.plan import describe_launches
 from views.html.parts import sentence_case
 from views.ladder import reveal, source
 from views.ladder.actions import run_buttons
-from views.ladder.results import Results, bars_of, has_strip, menu
+from views.ladder.results import Results, bars_of, has_strip, menu, shows_counters
 from views.ladder.view import WORK, Bars, Page, Scene, facts_of
 from views.picture import component
 from views.shared import keyboard, menus, work
@@ -21,7 +21,10 @@ from views.shared.slots import Slot
 
 LONG_TITLE, LONG_IDEA = 40, 270  # characters; a longer title or idea gets smaller type
 WHOLE = 110  # characters of a rung's title and its ladder's; beyond that only the lecture's name is shown
-SMALLEST, LARGEST = 0.019, 0.026  # size of a plot's type, as a part of the window's height
+# Size of a plot's type, as a part of the window's height: of bars at least and at most, and of other plots. A narrow
+# window has no room for long names in the largest type.
+SMALLEST, LARGEST, OTHER = 0.0236, 0.028, 0.0265
+LARGEST_OF_WIDTH = 0.018
 STYLE = Path(__file__).parents[1] / "html" / "present.css"
 
 
@@ -59,11 +62,12 @@ def named_lines(known: Known) -> frozenset[int]:
 def look_of(page: Page) -> Look:
     """Return the size of the plot: the height that the numbers leave of the window, and the largest type that its bars
     allow."""
-    high = keyboard.window()[1]
-    height = round(high * ((0.56 if page.counting else 0.66) - 0.11 * has_strip(page)))
+    wide, high = keyboard.window()
+    height = round(high * ((0.51 if shows_counters(page) else 0.64) - 0.13 * has_strip(page)))
     if not isinstance(page.plot, Bars):
-        return Look(round(high * LARGEST), height)
-    return Look.of_rows(bars_of(page), height, round(high * SMALLEST), round(high * LARGEST))
+        return Look(round(high * OTHER), height)
+    return Look.of_rows(bars_of(page), height, round(high * SMALLEST),
+                        round(min(high * LARGEST, wide * LARGEST_OF_WIDTH)))  # fmt: skip
 
 
 def slide_title(page: Page) -> str:

@@ -55,10 +55,10 @@ class Picture:
 
 @dataclass(frozen=True)
 class Bars(Picture):
-    """A plot with a bar for each rung. `paired`: the lecture's bar is below each of ours."""
+    """A plot with a bar for each rung. `paired`: whether a second bar may be below each, such as the lecture's."""
 
     covers: bool = False
-    paired: bool = False
+    paired: Callable[[Page], bool] = lambda page: False
 
 
 @dataclass(frozen=True)

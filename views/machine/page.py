@@ -62,7 +62,7 @@ def doctor() -> None:
         messages.error("The doctor did not answer. In a terminal: `python -m engine doctor`")
     cells = [
         [
-            cell("✓ works" if row["ok"] else "✗ missing", f"text status {'ok' if row['ok'] else ''}"),
+            cell(_verdict(row), f"text status {'ok' if row['ok'] else 'waiting' if row['optional'] else ''}"),
             cell(f"<b>{escape(str(row['name']))}</b>", "text"),
             cell(escape(str(row["detail"])) + _fix(row), "text"),
         ]
@@ -74,8 +74,15 @@ def doctor() -> None:
         st.rerun()
 
 
+def _verdict(row: dict[str, object]) -> str:
+    return "✓ works" if row["ok"] else "not here, not needed" if row["optional"] else "✗ missing"
+
+
 def _fix(row: dict[str, object]) -> str:
-    return f"<br><b>To fix it:</b> {escape(str(row['fix']))}" if not row["ok"] and row["fix"] else ""
+    if row["ok"] or not row["fix"]:
+        return ""
+    said = escape(str(row["fix"]))
+    return f"<br>{said}" if row["optional"] else f"<br><b>To fix it:</b> {said}"
 
 
 main()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from engine.catalogue import KERNELS, LADDERS, TOPICS, Topic
+from engine.history.history import swept_n
 from engine.history.tables import COLUMNS, COUNTED
 from engine.plan import ELEMENTS
 from engine.records import Choice
@@ -51,12 +52,18 @@ def take_topic() -> None:
 
 
 def take_sweep() -> None:
-    """Take the sweep or the parameter of the menu; variants without that sweep leave the page."""
+    """Take the sweep or the parameter of the menu. Variants without that sweep leave the page, and so do all variants
+    of another sweep if no reader chose among them. A parameter's sweep begins at an N with recorded times."""
     topic, parameter = TOPICS[st.session_state["topic"]], st.session_state.get("knob")
     parameter = parameter if parameter in parameters_of(topic) else next(iter(parameters_of(topic)), None)
     fits = {kernel.name for kernel in kernels_of(topic, st.session_state["sweep"], parameter)}
-    if not set(st.session_state.get("kernels") or ()) <= fits or st.session_state["sweep"] in ("knob", "elements"):
+    shown = set(st.session_state.get("kernels") or ())
+    whole = [kernels_of(topic, "knob", name) for name in parameters_of(topic)] + [kernels_of(topic, "elements", None)]
+    unchosen = shown in [{kernel.name for kernel in kernels} for kernels in whole]
+    if unchosen or not shown <= fits or st.session_state["sweep"] in ("knob", "elements"):
         address.forget("kernels", "values")
+    if st.session_state["sweep"] == "knob" and (n := swept_n(fits)) is not None:
+        address.keep(topic.name, {"n": str(n)})
 
 
 def choose_topic() -> Topic:

@@ -38,8 +38,8 @@ def work(n: int) -> int:
 @dataclass(frozen=True)
 class Level:
     """One launch: `n` numbers on `blocks` blocks of `block_size` threads. Each thread first adds `loads` numbers; then
-    the block works down a tree of `tree` steps. `tail`: the additions in a row after that; `tail_by`: the words for
-    what makes them."""
+    the block works down a tree of `tree` steps. `tail`: the additions in a row after that, 0 in a race; `tail_by`: the
+    words for what makes them."""
 
     n: int
     blocks: int
@@ -87,7 +87,9 @@ def levels(choice: Settled) -> tuple[Level, ...]:
             made.append(Level(int(n), blocks, threads, ceil(int(n) / (blocks * threads)), tree))
     combine = choice.combine or kernel.combines[0]
     last = made[-1]
-    if kernel.tree == "none":
+    if kernel.tree == "none" and kernel.expect == "wrong":
+        made[-1] = replace(last, tail_by="additions at one address, in no order: a race")
+    elif kernel.tree == "none":
         made[-1] = replace(last, tail=choice.n, tail_by="additions at one address, one after the other")
     elif combine in _TAILS and last.blocks > 1:
         made[-1] = replace(last, tail=last.blocks, tail_by=f"{last.blocks:,} block sums: {_TAILS[combine]}")

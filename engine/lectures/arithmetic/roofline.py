@@ -21,12 +21,10 @@ PEER = "cuBLAS"
 
 @dataclass(frozen=True)
 class Roofs:
-    """The limits of one GPU. `bandwidth_gb_s`: the read ceiling, if it was `measured`, else the bandwidth from the
-    device's attributes."""
+    """The limits of one GPU, from the device's attributes, as in its percentages of peak."""
 
     device: str
     bandwidth_gb_s: float
-    measured: bool
     peak_gflop_s: float
 
     def at(self, flop_per_byte: float) -> float:
@@ -88,9 +86,6 @@ def sentence(found: Roofline, position: int) -> str:
     allowed, x = roofs.at(spot.flop_per_byte), spot.flop_per_byte
     bound = "memory" if allowed < roofs.peak_gflop_s else "arithmetic"
     said = f"{spot.title}: {x:.3g} FLOP for each byte read; the {bound} roof is at {allowed:,.0f} GFLOP/s there"
-    if bound == "memory":
-        source = "measured" if roofs.measured else "from the GPU's attributes"
-        said += f" (bandwidth {source})"
     if spot.gflop_s is None:
         return f"{said}, and no time is known: {spot.missing}."
     said += f", and {spot.gflop_s:,.0f} were measured"
@@ -113,11 +108,10 @@ def _roofs(measurement: Measurement | None) -> Roofs | None:
     if measurement is None:
         return None
     device = measurement.device
-    ceiling, peak = device.get("read_ceiling_gb_s"), device.get("peak_bandwidth_gb_s")
-    arithmetic = device.get("peak_gflop_s")
-    if not (ceiling or peak) or not arithmetic:
+    memory, arithmetic = device.get("peak_bandwidth_gb_s"), device.get("peak_gflop_s")
+    if not memory or not arithmetic:
         return None
-    return Roofs(str(device.get("name")), float(ceiling or peak or 0), bool(ceiling), float(arithmetic))
+    return Roofs(str(device.get("name")), float(memory), float(arithmetic))
 
 
 def _spot(label: str, choice: Settled, measurement: Measurement | None, roofs: Roofs | None) -> Spot:

@@ -37,7 +37,8 @@ def test_the_levels_are_the_launches_of_the_plan(kernel):
     assert [(level.blocks, level.block_size) for level in made] == [
         (step.grid[0], step.block[0]) for step in launches
     ] or kernel.name == "reduce_scalar"
-    assert made[0].n == 100_000 and complexity.steps_of(made) >= ceil(log2(100_000))
+    assert made[0].n == 100_000
+    assert complexity.steps_of(made) >= ceil(log2(100_000)) or kernel.expect == "wrong"
     assert complexity.cost_of(made) >= complexity.work(100_000)
     for before, after in pairwise(made):
         assert after.n == before.blocks
@@ -78,3 +79,5 @@ def test_the_tree_is_drawn_step_by_step():
     assert sum(area["y"]) == complexity.cost_of(made) and bars["y"][-1] == 1
     serial = tree_figure(complexity.levels(replace(TREE, kernel="reduce_atomic")), TREE.n, "")
     assert serial["data"][1]["text"] == ["", "× 65,536"]
+    raced = complexity.levels(replace(TREE, kernel="reduce_racy"))
+    assert complexity.steps_of(raced) == 1 and "race" in str(tree_figure(raced, TREE.n, "")["layout"]["annotations"])

@@ -48,20 +48,24 @@ def controls(page: Page) -> None:
 
 
 def html(page: Page, facts: Sequence[Known]) -> str:
-    """Return the lecture's statements for the rung on the page, and its table over the tile widths."""
+    """Return the lecture's table over the tile widths, and its statements for the rung on the page.
+
+    Nothing here needs a run, so a matrix may be too large for the emulator.
+    """
     gpu = gpu_chosen()
     if gpu is None:
         return no_such_gpu()
+    choice = replace(page.choice, device="gpu")
     rows = [row(replace(page.choice, block_size=width), gpu) for width in WIDTHS]
     marked = [i for i, width in enumerate(WIDTHS) if width == page.choice.block_size]
     try:
-        said = statements(lecture_numbers(page.choice, gpu), facts[page.position].timed)
+        said = statements(lecture_numbers(choice, gpu), facts[page.position].timed)
     except (NotRunnable, CompileError) as refused:
         said = (str(refused),)
-    lines = "".join(f"<div>{escape(line)}</div>" for line in said)
+    lines = "".join(f"<li>{escape(line)}</li>" for line in said)
     return (
-        f'<div class="outcome">{lines}</div>{table(unit_headings(HEADINGS), rows, marked=marked)}'
-        f"{small_print(page, gpu)}"
+        f'<section class="papers">{table(unit_headings(HEADINGS), rows, marked=marked)}<h3>This rung</h3>'
+        f"<ul>{lines}</ul>{small_print(page, gpu)}</section>"
     )
 
 
@@ -89,7 +93,7 @@ def row(choice: Settled, gpu: GpuModel) -> list[str]:
     """Return the cells of one tile width."""
     first = cell(f"{choice.block_size}", "rung width")
     try:
-        numbers = lecture_numbers(choice, gpu)
+        numbers = lecture_numbers(replace(choice, device="gpu"), gpu)
     except (NotRunnable, CompileError) as refused:
         return [first, cell(escape(str(refused)), "why", span=len(HEADINGS) - 1)]
     found, spilled = numbers.occupancy, numbers.resources.local_bytes

@@ -33,6 +33,20 @@ BARS = (
     Bars("rate", "Bandwidth", lambda page: page.topic.metric == "bandwidth_gb_s", _rates),
     Bars("rate", "Throughput", lambda page: page.topic.metric == "gflop_s", _rates),
     TIMES,
-    Bars("speedup", "Speedup", lambda page: True, _speedups, paired=True),
-    Bars(counters.NAME, "Counters", lambda page: True, counters.figure, counters.menu, counters.words),
+    Bars(
+        "speedup",
+        "Speedup",
+        lambda page: True,
+        _speedups,
+        paired=lambda page: any(rung.published for rung in page.ladder.rungs),
+    ),
+    Bars(
+        counters.NAME,
+        "Counters",
+        lambda page: True,
+        counters.figure,
+        counters.menu,
+        counters.words,
+        paired=counters.paired,
+    ),
 )

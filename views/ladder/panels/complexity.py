@@ -59,7 +59,7 @@ def figure(page: Page, facts: Facts, look: Look) -> Figure:
     except NotRunnable:
         made = ()
     if points and made:
-        return sweep_figure(points, _automatic(page, fact, made[0]), look)
+        return sweep_figure(points, _automatic(page, fact, made[0]), look, elements.recorded_blocks(page.choice))
     if not made:
         return {"data": [{"type": "bar", "x": [], "y": []}], "layout": {"height": look.height or 300}}
     timed = fact.timed

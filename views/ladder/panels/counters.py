@@ -1,19 +1,17 @@
-"""The plot of a counter down the ladder: the emulator's counts or, before it ran, a GPU profiler's."""
+"""The plot of a counter down the ladder: a GPU profiler's recorded counts and, after a run, the emulator's."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from html import escape
 
 import streamlit as st
 
-from engine.figures.ladder import counter_bars, hardware_bars
+from engine.figures.ladder import counter_bars
 from engine.figures.look import Figure, Look
 from engine.history import profiles
-from engine.history.profiles import Hardware
 from engine.history.tables import COLUMNS
 from engine.lectures import changes
-from engine.records import Settled
 from engine.records.counters import IN_PLOTS
 from engine.records.words import size_text
 from views.html.parts import whole_dates
@@ -47,28 +45,30 @@ def _ask() -> None:
 
 def figure(page: Page, facts: Facts, look: Look) -> Figure:
     """Return the counter's bars."""
-    counter, hardware = shown(page), _hardware(facts, page.choices)
-    if any(entry is not None and counter in entry.counters for entry in hardware):
-        return hardware_bars(facts.rows, counter, hardware, look)
-    return counter_bars(facts.rows, counter, page.run.n, look, "<br>".join(_first_steps(page)))
+    nothing = "<br>".join(_first_steps(page))
+    return counter_bars(facts.rows, shown(page), page.run.n, look, nothing, profiles.counters_beside(page.choices))
 
 
 def words(page: Page, facts: Facts) -> str:
-    """Return the source of the counts, and how the emulator counts."""
-    entry = next((entry for entry in _hardware(facts, page.choices) if entry is not None), None)
+    """Return the sources of the counts, and how the emulator counts."""
+    return f'<div class="outcome">{whole_dates(escape(" ".join(_sources(page, facts))))}</div>'
+
+
+def _sources(page: Page, facts: Facts) -> Iterator[str]:
+    entry = next(filter(None, profiles.counters_beside(page.choices)), None)
+    counted = any(fact.counted for fact in facts.known)
     if entry is not None:
         size = f"N = {size_text(entry.n)}, {page.topic.block_noun} {entry.block_size}"
-        said = f"Counted by the {entry.device} itself at {size}, recorded {entry.date}. "
-        said += " ".join(_first_steps(page)[1:])
-    else:
-        counted = any(fact.counted for fact in facts.known)
-        said = f"Counted by the emulator at N = {size_text(page.run.n)}." if counted else ""
-    return f'<div class="outcome">{whole_dates(escape(said))}</div>'
+        yield f"Counted by the {entry.device} itself at {size}, recorded {entry.date}."
+    if counted:
+        yield f"Counted by the emulator at N = {size_text(page.run.n)}."
+    elif entry is not None:
+        yield " ".join(_first_steps(page)[1:])
 
 
-def _hardware(facts: Facts, choices: Sequence[Settled]) -> Sequence[Hardware | None]:
-    """Return a GPU profiler's counts of each rung, unless the emulator has counted one."""
-    return () if any(fact.counted for fact in facts.known) else profiles.counters_beside(choices)
+def paired(page: Page) -> bool:
+    """Return whether each rung has room for two bars: a profiler's and the emulator's."""
+    return any(profiles.counters_beside(page.choices))
 
 
 def _first_steps(page: Page) -> tuple[str, ...]:

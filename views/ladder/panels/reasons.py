@@ -22,8 +22,8 @@ HEADINGS = (("Kernel", ""), ("Registers", "per thread"), ("Local memory", "per t
             ("Hottest loop", "instructions"), ("Multiply-adds", "of that loop"), ("Cycles", "of its pass, at least"),
             ("Register conflicts", "of its FFMA"), ("Widest load", "from global memory"),
             ("Bytes in flight", "per SM, at most"))  # fmt: skip
-COUNTED = ("warp_instructions", "active_lanes_per_instruction", "sectors", "sectors_per_request", "bank_conflicts",
-           "divergent_branches")  # fmt: skip
+COUNTED = ("warp_instructions", "active_lanes_per_instruction", "sectors", "sectors_per_load",
+           "sectors_per_store", "bank_conflicts", "divergent_branches")  # fmt: skip
 NOTHING = "–"
 _COMPILING = threading.Lock()  # browsers that ask for the same rung at once wait for the first
 

@@ -17,6 +17,7 @@ from views.shared import address, work
 
 SLIDER = "partitions"
 COUNTS = {str(count): f"{count} trapezoids" for count in trapezoids.PARTITIONS}
+MOST_NAMED = 4  # rungs in the legend; of more only the one on the page
 SIZES = tuple(2**power for power in range(3, 23))
 EIGHT_WIDE = {"n": "16", "block": str(trapezoids.LECTURE_BLOCK), "dtype": "float64"}
 
@@ -92,7 +93,8 @@ def errors(page: Page, facts: Facts, look: Look) -> Figure:
             off = [(n, both["truncation"]) for n, both in known]
             series.append(Series(f"{rung.label}: off the integral", off, position, open=True))
         rounding = [(n, both["rounding"]) for n, both in known]
-        series.append(Series(rung.label, rounding, position))
+        own = position == page.position or len(page.ladder.rungs) <= MOST_NAMED
+        series.append(Series(rung.label, rounding, position, named=own))
     laws = (
         Curve("exact sum − integral", trapezoids.truncations(sizes)),
         Curve("h² law", trapezoids.laws(sizes)),
