@@ -102,7 +102,7 @@ _ORDER = Ladder(
              "Warp shuffle tips and tricks", shows="global_store_requests"),
         Rung("filter_aggregated", "aggregated", "In the source every kept number cost an atomic; now one lane reserves "
              "space for its warp, as the compiler already arranged.", "Warp shuffle tips and tricks", promise="same",
-             shows="atomic_max_contention"),
+             shows="atomic_max_contention", moment="__popc(keepers)"),
         Rung("filter_lookback", "look-back", "After the lecture: all warps met at one counter, in any order; now a "
              "block asks the blocks below it how many numbers they kept, and the order stays.", promise="faster",
              shows="atomics"),
@@ -134,7 +134,7 @@ _WARPS = Ladder(
     ),
     rungs=(
         Rung("warp_broadcast", "broadcast", "One instruction hands one lane's register to all lanes.",
-             "Warp shuffle tips and tricks", shows="+shuffles"),
+             "Warp shuffle tips and tricks", shows="+shuffles", moment="__shfl_sync(0xffffffff, value, LANE)"),
         Rung("warp_movements", "patterns", "All lanes took from one lane; here each lane takes from another lane, in "
              "the four patterns of the shuffles.", "Introducing warp shuffle", shows="+shuffles"),
         Rung("warp_prefix_sum", "warp", "One step moved a number by a fixed distance; now each lane takes from a "

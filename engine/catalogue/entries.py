@@ -24,7 +24,7 @@ SMALL_BLOCKS = (1, 2, 4, 8, 16)  # threads: less than a warp
 
 @dataclass(frozen=True)
 class BlockNeed:
-    """A kernel's condition on its block size: at least `least` threads, a multiple of `multiple_of`, a power of two.
+    """A kernel's condition on its block size: from `least` to `most`, a multiple of `multiple_of`, a power of two.
 
     `why`: the reason in the kernel's own code, as the first part of a sentence that ends with these words.
     """
@@ -33,16 +33,19 @@ class BlockNeed:
     least: int = 1
     multiple_of: int = 1
     power_of_two: bool = False
+    most: int = MAX_BLOCK
 
     def met(self, block_size: int) -> bool:
         """Return whether a block of so many threads meets the condition."""
         powers = not self.power_of_two or block_size & (block_size - 1) == 0
-        return self.least <= block_size <= MAX_BLOCK and block_size % self.multiple_of == 0 and powers
+        return self.least <= block_size <= self.most and block_size % self.multiple_of == 0 and powers
 
     @property
     def reason(self) -> str:
         """Return why the kernel refuses another block size, as a sentence without its capital letter."""
         least = f" from {self.least} on" if self.least > 1 else ""
+        if self.most < MAX_BLOCK:
+            least = f" from {self.least} to {self.most}"
         wanted = f"a power of two{least}" if self.power_of_two else f"a multiple of {self.multiple_of}"
         return f"{self.why}, so the block size must be {wanted}."
 
@@ -219,13 +222,14 @@ class Rung:
     this one.
 
     `combine`: how the lecture combines the blocks, if the kernel allows several ways. `published`: the lecture's
-    figures. `shows`: the counter that falls from the rung before, one of engine.records.counters.COUNTERS; "+counter":
-    it rises, "=counter": it stays; for a first rung, the counter that it is about. Empty: none. `promise`: its time
-    against the rung before at the ladder's own N: "faster", "slower", or the "same"; "more": a higher rate, as it does
-    more. Empty: the rung is about something else. `stand_in`: another kernel of the ladder, timed in its place if the
-    slide's own code is wrong today. `picture`, `counter`: the plot and the counter to open here, if they are not the
-    ladder's. `fixes`: the fault of the rung before. If the kernel's header states it, the catalogue adds it; after any
-    other predecessor the ladder states it. Empty: a first rung.
+    figures. `shows`: the counter that falls from the rung before, one of engine.records.counters.COUNTERS;
+    "+counter": it rises, "=counter": it stays; for a first rung, the counter that it is about. Empty: none.
+    `promise`: its time against the rung before at the ladder's own N: "faster", "slower", or the "same"; "more": a
+    higher rate, as it does more. Empty: the rung is about something else. `stand_in`: another kernel of the ladder,
+    timed in its place if the slide's own code is wrong today. `picture`, `counter`: the plot and the counter to
+    open here, if they are not the ladder's. `moment`: a part of the source line at which its picture opens; empty:
+    chosen from its steps. `fixes`: the fault of the rung before. If the kernel's header states it, the catalogue
+    adds it; after any other predecessor the ladder states it. Empty: a first rung.
     """
 
     kernel: str
@@ -238,6 +242,7 @@ class Rung:
     stand_in: str = ""
     picture: str = ""
     counter: str = ""
+    moment: str = ""
     shows: str = ""
     fixes: str = ""
 
@@ -279,12 +284,13 @@ class Topic:
     """The common properties of the kernels of one subject: how to plan, feed, check and rate them.
 
     `size_label`, `block_label`: the meanings of n and the block size here. `sizes`: the n offered in menus and
-    recorded. `metric`: the column that the topic's kernels are rated by, "bandwidth_gb_s" or "gflop_s". `min_n`: the
-    smallest n that makes sense, and `min_n_reason` why. `plan(kernel, choice, gpu)` -> Plan for that GPU, or raises
-    NotRunnable. `input_recipe(choice)` -> {buffer: (period, count)}: the data are that NumPy array repeated to `count`
-    elements, which a GPU can do itself. `check(plan, output)` -> Check. `remark(result)`: a remark on an answer, as
-    part of a sentence. `operation`: the libraries' name for the kernels' work, "" if none does it. `shows`: as in Rung,
-    for kernels in the ladder of all rungs whose own ladders say something else.
+    recorded. `metric`: the column that the topic's kernels are rated by, "bandwidth_gb_s" or "gflop_s". `min_n`:
+    the smallest n that makes sense, and `min_n_reason` why. `square`: n is the width of a square matrix.
+    `plan(kernel, choice, gpu)` -> Plan for that GPU, or raises NotRunnable. `input_recipe(choice)` -> {buffer:
+    (period, count)}: the data are that NumPy array repeated to `count` elements, which a GPU can do itself.
+    `check(plan, output)` -> Check. `remark(result)`: a remark on an answer, as part of a sentence. `operation`: the
+    libraries' name for the kernels' work, "" if none does it. `shows`: as in Rung, for kernels in the ladder of all
+    rungs whose own ladders say something else.
     """
 
     name: str
@@ -308,6 +314,7 @@ class Topic:
     remark: Callable[[float | int], str] | None = None
     min_n: int = 1
     min_n_reason: str = ""
+    square: bool = False
 
     @property
     def block_noun(self) -> str:

@@ -11,7 +11,7 @@ from functools import lru_cache
 from math import ceil, gcd, sqrt
 
 from engine.catalogue import data, products
-from engine.catalogue.entries import Kernel, Ladder, Parameter, Rung, Tile, Topic
+from engine.catalogue.entries import BlockNeed, Kernel, Ladder, Parameter, Rung, Tile, Topic
 from engine.catalogue.gpu_models import GPU, GpuModel
 from engine.catalogue.plans import given_source, value_of_parameter
 from engine.catalogue.products import FETCHING, RING_DEPTH, WIDE, check_width, shared_bytes
@@ -211,14 +211,20 @@ _ONLY_FLOAT = {
 
 
 def _kernel(
-    name: str, title: str, tile: Tile, block_sizes: tuple[int, ...] = (8, 16, 32), capability: str = ""
+    name: str,
+    title: str,
+    tile: Tile,
+    block_sizes: tuple[int, ...] = (8, 16, 32),
+    capability: str = "",
+    needs: BlockNeed | None = None,
 ) -> Kernel:
     why = _TOO_MANY_SUMS.format(rows=tile.rows, columns=tile.columns)
     refuses = _ONLY_FLOAT | ({} if 32 in block_sizes else {"32": why})
     return Kernel(name, "matmul", title, dtypes=("float32",), block_sizes=block_sizes, tile=tile,
-                  refuses=refuses, capability=capability)  # fmt: skip
+                  refuses=refuses, capability=capability, needs=needs)  # fmt: skip
 
 
+_SQUARE = BlockNeed("its block is a square of at most 1,024 threads", least=4, most=32, power_of_two=True)
 _TOO_MANY_SUMS = (
     "1,024 threads share the 65,536 registers of a multiprocessor, 64 each, and {rows} x {columns} sums alone fill "
     "them; choose 8 or 16."
@@ -237,9 +243,9 @@ DEPTH = 8  # of k, in a phase of the kernels that cut the sums
 _COPIES = "80"  # the first compute capability with asynchronous copies
 
 KERNELS = (
-    _kernel("matmul_uncoalesced", "One thread per element, uncoalesced", Tile(shared=False)),
-    _kernel("matmul_naive", "One thread per element, coalesced", Tile(shared=False)),
-    _kernel("matmul_tiled", "Tiles in shared memory", Tile()),
+    _kernel("matmul_uncoalesced", "One thread per element, uncoalesced", Tile(shared=False), needs=_SQUARE),
+    _kernel("matmul_naive", "One thread per element, coalesced", Tile(shared=False), needs=_SQUARE),
+    _kernel("matmul_tiled", "Tiles in shared memory", Tile(), needs=_SQUARE),
     _kernel("matmul_register_1d", "Eight sums per thread", Tile(8, 1)),
     _kernel("matmul_register_2d", "Eight by eight sums per thread", Tile(8, 8), (8, 16)),
     _kernel(
@@ -367,6 +373,7 @@ TOPIC = Topic(
     name="matmul",
     title="Matrix multiply",
     size_label="N (matrix width)",
+    square=True,
     block_label="Tile width (threads per side)",
     kernels=KERNELS,
     ladders=LADDERS,

@@ -217,6 +217,7 @@ TOPIC = Topic(
     name="matrix_sums",
     title="Row and column sums",
     size_label="N (matrix width)",
+    square=True,
     block_label="Block size (threads)",
     kernels=KERNELS,
     ladders=LADDERS,

@@ -71,10 +71,10 @@ _HARRIS = Ladder(
         Rung("reduce_unroll_volatile", "#5",
              "The loop cost more than the additions; the slides unroll the last warp and rely on its lockstep.",
              "Reduction #5: Unroll the Last Warp", "relaunch", published("harris", "unroll-last-warp"),
-             promise="faster", shows="barriers"),
+             promise="faster", shows="barriers", moment="partial[tid + 16]"),
         Rung("reduce_complete_volatile", "#6", "A loop was left for large strides; a constant block size removes it.",
              "Reduction #6: Completely Unrolled", "relaunch", published("harris", "completely-unrolled"),
-             shows="branches"),
+             shows="branches", moment="partial[tid + 8]"),
         Rung("reduce_multiple_volatile", "#7",
              "Every block paid for a whole tree to add few elements; now each thread adds many before the tree.",
              "Reduction #7: Multiple Adds / Thread", "relaunch",
@@ -82,7 +82,8 @@ _HARRIS = Ladder(
         Rung("reduce_multiple_adds", "#7 __syncwarp",
              "#5 to #7 rely on lockstep, which no warp promises since Volta; __syncwarp between reading and writing "
              "replaces volatile and makes the steps safe.",
-             "Reduction #7: Multiple Adds / Thread", "relaunch", promise="same", shows="findings"),
+             "Reduction #7: Multiple Adds / Thread", "relaunch", promise="same", shows="findings",
+             moment="partial[tid + 16]"),
         Rung("reduce_grid_stride_host", "#8",
              "The code had grown complicated; with a grid-stride loop the plain tree of #3 is enough, but a thread now "
              "has one load in flight, not two. The host adds the block sums.",
@@ -187,25 +188,25 @@ _SIX_VERSIONS = Ladder(
              "Loop control was pure overhead; a last warp in lockstep needs none. As printed, without volatile, the "
              "sum is wrong on a GPU of today.",
              "Reduction #5: unrolling the last warp", "relaunch", throughput("unrolling"),
-             stand_in="reduce_unroll_syncwarp", shows="barriers"),
+             stand_in="reduce_unroll_syncwarp", shows="barriers", moment="partial[tid + 8]"),
         Rung("reduce_complete_guarded", "#6",
              "A loop was left for large strides; a constant block size removes it. The last warp is that of #5, and "
              "just as wrong.",
              "Reduction #6: complete unrolling", "relaunch", throughput("templated"),
-             stand_in="reduce_complete_unroll", shows="branches"),
+             stand_in="reduce_complete_unroll", shows="branches", moment="partial[tid + 8]"),
         Rung("reduce_unroll_plain", "no if",
              "Back to #5. The slide says 'No need for if (tid < s)', though its code has one in every step: without if "
              "and volatile every lane adds old numbers, and the sum is wrong even in lockstep.",
              "Reduction #5: unrolling the last warp", "relaunch", shows="wavefronts",
-             fixes="nothing; it shows that the ifs of #5 still kept its steps apart."),
+             fixes="nothing; it shows that the ifs of #5 still kept its steps apart.", moment="partial[tid + 16]"),
         Rung("reduce_unroll_syncwarp", "#5 __syncwarp",
              "No lane waited for another, and the compiler was free to reorder; now the warp waits between reading and "
              "writing, and the sum is right on every GPU.",
-             "Escape the new feature", "relaunch", shows="findings"),
+             "Escape the new feature", "relaunch", shows="findings", moment="partial[tid + 16]"),
         Rung("reduce_complete_unroll", "#6 __syncwarp",
              "The loop for large strides was back; a constant block size removes it, as in #6, and this time the last "
              "warp is right.",
-             "Escape the new feature", "relaunch", shows="branches"),
+             "Escape the new feature", "relaunch", shows="branches", moment="partial[tid + 16]"),
         Rung("reduce_unroll_shuffle", "shuffle",
              "Back to #5: one shuffle, which waits by itself, replaces two waits, a load and a store per step.",
              "Warp-level instructions", "relaunch", promise="same", shows="wavefronts"),
@@ -325,13 +326,15 @@ _EXERCISE = Ladder(
     ),
     rungs=(
         Rung("reduce_unroll_guarded", "first part", "The slide's #5, which relies on a warp that runs in lockstep.",
-             "Exercise", "relaunch", shows="barriers"),
+             "Exercise", "relaunch", shows="barriers", moment="partial[tid + 8]"),
         Rung("reduce_unroll_volatile", "volatile", "A compiler of today reorders the slide's loads and stores; "
              "volatile keeps their order, but the code still relies on lockstep.", "Exercise", "relaunch",
              shows="branches",
-             fixes="the compiler may load a number before the neighbour's step has stored it."),
+             fixes="the compiler may load a number before the neighbour's step has stored it.",
+             moment="partial[tid + 16]"),
         Rung("reduce_unroll_syncwarp", "__syncwarp", "Lockstep is no longer promised; now the warp waits between "
-             "reading and writing.", "Exercise", "relaunch", promise="same", shows="findings"),
+             "reading and writing.", "Exercise", "relaunch", promise="same", shows="findings",
+             moment="partial[tid + 16]"),
         Rung("reduce_unroll_shuffle", "shuffle", "One shuffle, which waits by itself, replaces two waits, a load and a "
              "store per step.", "Exercise", "relaunch", promise="same", shows="wavefronts"),
         Rung("reduce_cooperative", "groups", "Masks and lane numbers were written by hand; groups know theirs. The "

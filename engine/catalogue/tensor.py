@@ -175,6 +175,7 @@ TOPIC = Topic(
     name="tensor",
     title="Tensor cores",
     size_label="N (matrix width)",
+    square=True,
     block_label="Block size (threads that multiply)",
     kernels=KERNELS,
     ladders=LADDERS,

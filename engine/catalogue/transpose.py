@@ -43,7 +43,8 @@ _TRANSPOSE = Ladder(
         Rung("transpose_tiled", "tile", "Every store touched 32 sectors; now a tile in shared memory is read by column "
              "and written by row.", promise="faster", shows="sectors"),
         Rung("transpose_padded", "padding", "All lanes read from one bank of shared memory; one unused column spreads "
-             "them over all banks.", promise="faster", counter="bank_conflicts", shows="bank_conflicts"),
+             "them over all banks.", promise="faster", counter="bank_conflicts", shows="bank_conflicts",
+             moment="= tile[lane][line]"),
         Rung("transpose_vectorized", "vectors", "Every load and store moved one word of each lane; now it moves 16 "
              "bytes, turned in registers, and a swizzle replaces the unused column.", promise="faster",
              counter="warp_instructions", shows="global_load_requests"),
@@ -119,6 +120,7 @@ TOPIC = Topic(
     name="transpose",
     title="Matrix transpose",
     size_label="N (matrix width)",
+    square=True,
     block_label="Block size (threads)",
     kernels=KERNELS,
     ladders=LADDERS,

@@ -37,15 +37,18 @@ _SCHEDULING = Ladder(
     rungs=(
         Rung("branch_order", "if/else", "The lecture's branches with A, B, X, Y and Z: tickets show the order in which "
              "they run.",
-             "Volta's (and after) SIMT model"),
+             "Volta's (and after) SIMT model", moment="// X"),
         Rung("branch_order_syncwarp", "__syncwarp", "Z could run beside a branch; now __syncwarp lets the lanes "
-             "converge before it.", "Volta's (and after) SIMT model", promise="same", shows="+warp_instructions"),
+             "converge before it.", "Volta's (and after) SIMT model", promise="same", shows="+warp_instructions",
+             moment="// Z"),
         Rung("branch_exchange", "exchange", "The order alone is harmless; reading what the other branch wrote is not.",
-             "Volta's (and after) SIMT model", shows="+findings"),
+             "Volta's (and after) SIMT model", shows="+findings", moment="left[tid ^ 31]"),
         Rung("branch_exchange_syncwarp", "safe exchange", "A lane may have read too early; now the warp converges "
-             "between writing and reading.", "Volta's (and after) SIMT model", promise="same", shows="findings"),
+             "between writing and reading.", "Volta's (and after) SIMT model", promise="same", shows="findings",
+             moment="left[tid ^ 31]"),
         Rung("lock_inside", "lock, Pascal", "So far lanes met once; with a lock they wait repeatedly. Up to Pascal the "
-             "work had to be inside the loop.", "Pascal's (and before) SIMT model", shows="+atomics"),
+             "work had to be inside the loop.", "Pascal's (and before) SIMT model", shows="+atomics",
+             moment="atomicCAS(lock"),
         Rung("lock_spin", "lock", "The work had to be done inside the waiting loop; with independent lanes the plain "
              "lock works. In lockstep it never ends.", "Starvation-free algorithms", shows="+atomics"),
         Rung("lock_ticket", "ticket lock", "Nothing decided which lane is next; tickets do: no lane is passed over "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from itertools import accumulate, groupby
 from typing import Any, NamedTuple
 
@@ -17,12 +16,8 @@ MOST_RUNS = 12_000  # bars of a figure that a browser draws in a second
 
 def line_colours(trace: Trace) -> dict[int, str]:
     """Return a colour for every executed line of the block; neighbouring lines differ."""
-    return colours_of({step.line for step in trace.steps if step.line})
-
-
-def colours_of(lines: Collection[int]) -> dict[int, str]:
-    """Return a colour for each of these lines; neighbouring lines differ."""
-    return {line: LINES[i % (len(LINES) - 1)] for i, line in enumerate(sorted(lines))}
+    lines = sorted({step.line for step in trace.steps if step.line})
+    return {line: LINES[i % (len(LINES) - 1)] for i, line in enumerate(lines)}
 
 
 def lane_figure(trace: Trace, warp: int | None, look: Look = ON_PAGE) -> Figure:

@@ -227,7 +227,7 @@ def _numbers(values: Array, active: Sequence[int]) -> Values:
 def rounded(value: Number) -> Number | None:
     """Round a number for the picture: floats to SHOWN_DIGITS digits."""
     if isinstance(value, int):
-        return value
+        return int(value)  # JSON has no number for True
     return float(f"{value:.{SHOWN_DIGITS}g}") if np.isfinite(value) else None
 
 

@@ -12,12 +12,14 @@ from dataclasses import asdict, dataclass
 from itertools import zip_longest
 
 from engine.backends.emulator.watching.trace import Trace, TracedArray
+from engine.catalogue import topic_of
 from engine.picture.frames import Frame, count_values, frame_of
 from engine.picture.step_groups import StepGroup, group_steps
 from engine.picture.tracing import trace
 from engine.records import Progress, Settled
 
 MOST_FRAMES = 600
+FEW_THREADS = 32  # of a block that shows the values of all frames
 MOST_VALUES = 30_000  # over all frames, because every browser of a lecture loads them
 
 
@@ -59,28 +61,25 @@ class Picture:
 
 @dataclass(frozen=True)
 class Packed:
-    """A picture for a browser. `text`: its JSON; `digest`: its identity; `words`: its description for a screen reader.
-
-    `lines`: those of the .cu file that the block executes.
-    """
+    """A picture for a browser: its JSON, its identity, and its description for a screen reader."""
 
     text: str
     digest: str
     words: str
-    lines: tuple[int, ...]
     ended: str | None
 
 
 def picture(choice: Settled, block: int = 0, progress: Progress | None = None, *, launch: int = 1) -> Picture:
     """Make the picture of block number `block` of launch number `launch` (from 1). Raises what `trace` raises."""
-    return picture_of(trace(choice, block, progress, launch=launch, values=True), choice.n)
+    square = topic_of(choice.kernel).square
+    return picture_of(trace(choice, block, progress, launch=launch, values=True), choice.n if square else 0)
 
 
 def packed(choice: Settled, block: int = 0, progress: Progress | None = None, *, launch: int = 1) -> Packed:
     """Make the picture in the browser's form. Raises what `trace` raises."""
     made = picture(choice, block, progress, launch=launch)
     text = json.dumps(asdict(made), separators=(",", ":"))
-    return Packed(text, hashlib.sha256(text.encode()).hexdigest(), in_words(made), tuple(made.lines), made.ended)
+    return Packed(text, hashlib.sha256(text.encode()).hexdigest(), in_words(made), made.ended)
 
 
 def in_words(picture: Picture) -> str:
@@ -99,11 +98,14 @@ def in_words(picture: Picture) -> str:
 
 
 def picture_of(trace: Trace, n: int) -> Picture:
-    """Make the picture of a trace that kept its values. An array of n * n elements is a matrix of n columns."""
+    """Make the picture of a trace that kept its values. An array of n * n elements is a matrix of n columns.
+
+    `n`: 0 if no array is a matrix.
+    """
     met = {(step.space, step.array) for step in trace.steps if step.requests}
     arrays = [array for array in trace.arrays if (array.space, array.name) in met or _matrix(array, n)]
     beats = group_steps(trace.steps)
-    frames = _frames(beats[:MOST_FRAMES], arrays)
+    frames = _frames(beats[:MOST_FRAMES], arrays, every=trace.threads <= FEW_THREADS)
     lines = trace.source.splitlines()
     told = sorted({step.line for step in trace.steps})
     return Picture(
@@ -124,12 +126,12 @@ def picture_of(trace: Trace, n: int) -> Picture:
     )
 
 
-def _frames(beats: Sequence[StepGroup], arrays: Sequence[TracedArray]) -> tuple[Frame, ...]:
-    """Make the frames. Of consecutive multiply-adds only the last shows its values."""
+def _frames(beats: Sequence[StepGroup], arrays: Sequence[TracedArray], every: bool) -> tuple[Frame, ...]:
+    """Make the frames. Unless `every` one shows its values, of consecutive multiply-adds only the last does."""
     made: list[Frame] = []
     values = 0
     for beat, after in zip_longest(beats, beats[1:]):
-        inner = after is not None and beat.multiplies and after.multiplies
+        inner = not every and after is not None and beat.multiplies and after.multiplies
         frame = frame_of(beat, arrays, valued=not inner and values <= MOST_VALUES)
         values += count_values(frame)
         made.append(frame)

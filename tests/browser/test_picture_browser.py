@@ -51,7 +51,8 @@ def test_a_moment_is_saved_as_the_trace_has_it(page: Page, address: str, tmp_pat
     first = next(frame for frame in shown.frames if frame.sums)
     at_rest(page, f"{address}{FIRST}")
     root = drawing(page, tmp_path)
-    assert len(root.findall(f"{SVG}path")) == len(first.sums[0].values) == 64
+    assert (root.get("width"), root.get("height")) == ("1120", "630")  # as large as the GIF
+    assert len(list(root.iter(f"{SVG}path"))) == len(first.sums[0].values) == 64
     texts = [each.text for each in root.iter(f"{SVG}text")]
     for value in first.sums[0].values:  # in the thread's cell and in its word
         assert texts.count(str(value).replace("-", "−")) >= 2
@@ -142,6 +143,38 @@ def test_it_moves_in_the_hall_and_answers_the_keys(page: Page, address: str) -> 
     page.keyboard.press("k")
     expect(part(page, "play")).to_have_attribute("aria-label", "Pause")
     wait(page, lambda: bottom(part(page, "range")) <= 720)
+
+
+# The place of a thread's cell on the canvas: the middle of the first row of pixels that has its colour.
+CELL = """(canvas, colour) => {
+  const { width, height } = canvas, ratio = width / canvas.clientWidth;
+  const { data } = canvas.getContext('2d').getImageData(0, 0, width, height);
+  const at = [1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 16));
+  const hit = (i) => at.every((value, j) => data[4 * i + j] === value);
+  const inside = (i) => hit(i) && hit(i + 8) && hit(i + 8 * width);
+  const first = Array.from({ length: width * height }, (_, i) => i).find(inside);
+  return first === undefined ? null : { x: ((first % width) + 4) / ratio, y: (Math.floor(first / width) + 4) / ratio };
+}"""
+
+
+@pytest.mark.thorough
+def test_a_press_on_a_cell_marks_its_thread_and_the_running_line_is_lit(page: Page, address: str) -> None:
+    at_rest(page, f"{address}/?ladder=harris&rung=reduce_sequential&show=motion&present=1")
+    expect(part(page, "player")).to_have_attribute("data-marked", "1")
+    expect(page.locator(".source .running .number")).to_have_text("22")
+    cell = part(page, "canvas").evaluate(CELL, "#b54260")  # the colour of thread 5
+    part(page, "canvas").click(position=cell)
+    expect(part(page, "player")).to_have_attribute("data-marked", "5")
+    expect(part(page, "told")).to_contain_text("thread 5:")
+
+
+@pytest.mark.thorough
+def test_the_whole_block_is_one_press_away(page: Page, address: str) -> None:
+    at_rest(page, f"{address}/?ladder=harris&rung=reduce_sequential&n=4096&block=128&show=motion&present=1")
+    expect(part(page, "drawn")).to_have_text("drawn: 16 threads, N = 32")
+    part(page, "whole").click()
+    expect(part(page, "drawn")).to_have_text("drawn: 128 threads, N = 4,096")
+    expect(page).to_have_url(re.compile("whole=1"))
 
 
 @pytest.mark.thorough
@@ -285,7 +318,7 @@ def test_a_block_with_much_shared_memory_leaves_its_threads_their_place(
     assert min(below) - threads > 60 and "sum += below" in " ".join(words)
     strip = max(float(each.get("y", "0")) for each in root.iter(f"{SVG}rect"))
     assert max(below) < strip
-    assert len(root.findall(f"{SVG}path")) == 16  # of one warp: lower arrows than these hide the lanes
+    assert len(list(root.iter(f"{SVG}path"))) == 16  # of one warp: lower arrows than these hide the lanes
 
 
 @pytest.mark.release

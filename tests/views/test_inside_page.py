@@ -117,7 +117,7 @@ def test_a_page_without_choices_opens_on_the_block_in_motion() -> None:
         shown["title"] == "#1  Interleaved addressing, divergent" and "7 steps that combine" in picture_of(app)["told"]
     )
     assert json.loads(shown["picture"])["frames"] and "look" not in asked(app)
-    assert 'class="number"><i style' in html_of(app)  # the lines have the colours of the lanes
+    assert 'class="number"><i style' not in html_of(app)  # a colour is a thread's, not a line's
 
 
 def test_two_rungs_stand_side_by_side() -> None:

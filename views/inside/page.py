@@ -11,7 +11,7 @@ import streamlit as st
 
 from engine.backends.emulator.state.schedule import parse_schedule, schedule_line
 from engine.catalogue import KERNELS, TOPICS, Ladder, Topic
-from engine.figures.lanes import colours_of, line_colours
+from engine.figures.lanes import line_colours
 from engine.history import profiles
 from engine.lectures import changes
 from engine.plan import settle
@@ -20,7 +20,7 @@ from engine.records.counters import COUNTERS, FINDINGS, LAUNCHES, ON_LINES
 from views.html import lines
 from views.inside.block import ALL, ENDED_EARLY, show_block, which_block
 from views.inside.work import InsideChoice, InsideWork, work_on
-from views.ladder.panels.motion import titled
+from views.ladder.panels.motion import drawn_pictures
 from views.picture import component
 from views.server.navigation import toolbar
 from views.shared import address, keyboard, menus, messages, rungs, work
@@ -187,7 +187,7 @@ def draw_lines(ladder: Ladder, position: int, inside: InsideWork, source: Slot, 
     kernel = KERNELS[ladder.rungs[position].kernel]
     counter = counter_of(ladder, position)
     lanes = asked.look == "lanes" and inside.trace is not None
-    colours = colours_of(inside.picture.lines) if inside.picture else line_colours(inside.trace) if lanes else None
+    colours = line_colours(inside.trace) if lanes and inside.trace else None
     source.html(lines.lines_html(kernel.text, kernel.file_name, counter, run, colours))
     order = schedule_line(parse_schedule(asked.choice.schedule))
     if run is None:  # at the place of the answer, so nothing moves when it arrives
@@ -213,7 +213,7 @@ def show_motion(ladder: Ladder, position: int, inside: InsideWork) -> None:
     """Show the animated block, beside the previous rung's if that has such a block."""
     if inside.picture is not None and inside.picture.ended:
         st.html(ENDED_EARLY)
-    component.show(titled(ladder, position, inside), HEIGHT, choosable=position > 0)
+    component.show(drawn_pictures(ladder, position, inside), HEIGHT, not position)
 
 
 def show_change(ladder: Ladder, position: int, inside: InsideWork, counter: str) -> None:

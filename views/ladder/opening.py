@@ -19,7 +19,6 @@ from views.shared.menus import AUTO, LOCKSTEP
 
 FIRST = next(iter(LADDERS.values()))
 COMPARED = 1  # the rung whose block moves beside that of the rung before
-BLOCK, NUMBERS = 8, 64  # small enough to read each value
 PICTURE = 420  # pixels of height
 
 
@@ -38,20 +37,21 @@ def show() -> None:
     begin = partial(_open, FIRST.name, COMPARED)
     keyboard.on_key({"next": begin, "present": _present,
                      **{f"ladder {name}": partial(_open, name, 0) for name in LADDERS}})  # fmt: skip
+    page = compared()
     left, right = st.columns([1, 1.15], gap="large", vertical_alignment="center")
     with left:
-        st.html(f"{_words()}{question(page_with())}")
+        st.html(f"{_words()}{question(page)}")
         st.button("Next rung", key="begin", type="primary", icon=":material/arrow_forward:", on_click=begin,
                   help="The second kernel, with its changed lines (arrow right)")  # fmt: skip
     with right, st.container(key="drawing", height=PICTURE, border=False):
-        motion.show_block(page_with(n=str(NUMBERS), block=str(BLOCK)), beside=True, choosable=False)
+        motion.show_block(page, beside=True, choosable=False)
     st.html(subjects())
 
 
-def page_with(**choices: str) -> Page:
-    """Return the page of the compared rung with the lecture's own choices but for these."""
+def compared() -> Page:
+    """Return the page of the compared rung with the lecture's own choices."""
     chosen = {**rungs.own_choices(FIRST), "cache": "cold-clean", "combine": AUTO, "grid": AUTO, "device": AUTO,
-              "parameter": "", **choices}  # fmt: skip
+              "parameter": ""}  # fmt: skip
     return page_of(FIRST.name, COMPARED, tuple(chosen.items()), LOCKSTEP, False, len(FIRST.rungs), "motion",
                    service.gpus())  # fmt: skip
 

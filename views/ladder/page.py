@@ -128,7 +128,8 @@ def show() -> None:
          "device": chosen["device"], "show": st.session_state.get("show"), "below": st.session_state.get("below"),
          "counter": st.session_state.get("counter"), "partitions": st.session_state.get("partitions"),
          "gpu": st.session_state.get("gpu"), "schedule": order if order != LOCKSTEP else None,
-         "beside": st.session_state.get("beside"), "present": st.session_state.get("present"),
+         "beside": st.session_state.get("beside"), "whole": st.session_state.get("whole"),
+         "present": st.session_state.get("present"),
          **reveal.in_address(presenting), "follow": st.session_state.get("follow")}
     )  # fmt: skip
     try:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
+from engine.catalogue import KERNELS, Rung
 from engine.figures.banks import wave_colour
-from engine.figures.lanes import colours_of
 from engine.figures.look import GREEN, RED
 from engine.picture.picture import Packed
+from engine.records import Settled
 from views.server.components import joined
 from views.shared import address
 
@@ -21,9 +23,10 @@ _HERE = Path(__file__).parent
 _MODULES = (
     "film",
     "pen",
-    "tree",
     "layout",
     "memory",
+    "arrows",
+    "tree",
     "stage",
     "timeline",
     "gif",
@@ -33,8 +36,30 @@ _MODULES = (
     "files",
     "player",
 )
-KEY, BESIDE = "motion", "beside"
+KEY, BESIDE, WHOLE = "motion", "beside", "whole"
 PALETTE = {"passes": [wave_colour(at) for at in (1, 2, 3, 4, 8, 9)], "global": GREEN, "split": RED}
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """The picture of a rung, and the choice whose block it shows."""
+
+    rung: Rung
+    choice: Settled
+    picture: Packed
+
+    @property
+    def title(self) -> str:
+        """Return the rung's label and title."""
+        return f"{self.rung.label}  {KERNELS[self.rung.kernel].title}"
+
+    @property
+    def opening(self) -> int | None:
+        """Return the number of the source line at which the picture opens; None if the rung names none."""
+        if not self.rung.moment:
+            return None
+        lines = KERNELS[self.rung.kernel].text.splitlines()
+        return next((number for number, line in enumerate(lines, 1) if self.rung.moment in line), None)
 
 
 def beside() -> bool:
@@ -42,34 +67,43 @@ def beside() -> bool:
     return st.session_state.get(BESIDE) == "1"
 
 
-def show(pictures: Sequence[tuple[str, Packed]], height: str, choosable: bool) -> None:
-    """Draw the pictures, each with its title, on one clock.
+def whole() -> bool:
+    """Return whether the picture shows the chosen block, not a small one."""
+    return st.session_state.get(WHOLE) == "1"
 
-    `height`: in CSS, or "100%" of the container. `choosable`: a button shows and hides the previous rung.
+
+def show(drawn: Sequence[Drawn], height: str, first: bool, hall: bool = False, few: bool | None = None) -> None:
+    """Draw the pictures on one clock.
+
+    `height`: in CSS, or "100%" of the container. `first`: there is no previous rung to show beside it. `hall`: all
+    words are readable from the back row. `few`: the block has the teaching size; None: there is no choice.
     """
     _component()(
         key=KEY,
         height="stretch" if height.endswith("%") else "content",
-        on_beside_change=_turned,
+        on_beside_change=lambda: _turned(BESIDE),
+        on_whole_change=lambda: _turned(WHOLE),
         data={
-            "id": " ".join(f"{title} {picture.digest}" for title, picture in pictures),
+            "id": " ".join(f"{one.title} {one.picture.digest} {few}" for one in drawn),
             "pictures": [
-                {"title": title, "picture": picture.text, "colours": colours_of(picture.lines)}
-                for title, picture in pictures
+                {"title": one.title, "picture": one.picture.text, "n": one.choice.n, "opening": one.opening}
+                for one in drawn
             ],
             "palette": PALETTE,
             "height": height,
-            "told": " Beside it: ".join(f"{title}: {picture.words}" for title, picture in pictures),
-            "beside": beside() if choosable else None,
+            "hall": hall,
+            "told": " Beside it: ".join(f"{one.title}: {one.picture.words}" for one in drawn),
+            "beside": None if first else beside(),
+            "whole": None if few is None else not few,
         },
     )
 
 
-def _turned() -> None:
-    """Take over the state of the button from the browser."""
-    address.forget(BESIDE)
-    if (st.session_state.get(KEY) or {}).get("beside"):
-        address.keep("", {BESIDE: "1"})
+def _turned(name: str) -> None:
+    """Take over the state of a button from the browser."""
+    address.forget(name)
+    if (st.session_state.get(KEY) or {}).get(name):
+        address.keep("", {name: "1"})
 
 
 @lru_cache(maxsize=1)

@@ -1,26 +1,28 @@
-// Files for slides: a moment as SVG, the loop as GIF.
+// Files for slides: a moment as SVG, the loop as GIF, both of one size.
 
 import { CanvasPen, SvgPen } from './pen.js';
 import { GifWriter } from './gif.js';
 import { imagesOf } from './moments.js';
 import { themeOf } from './theme.js';
 
-const GIF = { width: 1120, height: 630, margin: 14 };
+const SIZE = { width: 1120, height: 630, margin: 14 };
 
 export function saveSvg(player) {
-  const width = player.canvas.clientWidth, height = player.canvas.clientHeight, theme = themeOf(player.root);
-  const pen = new SvgPen(width, height, theme.font, theme.background);
-  player.screen.paint(pen, player.screen.arranged(width, height, theme), player.slot);
+  const theme = themeOf(player.root), pen = new SvgPen(SIZE.width, SIZE.height, theme.font, theme.background);
+  pen.inside(SIZE.margin, () => player.screen.paint(pen, placesOf(player, theme), player.slot));
   save(new Blob([pen.document(player.told.textContent)], { type: 'image/svg+xml' }), `${player.name()}-${player.root.dataset.frame}.svg`);
 }
+
+// The layout of the films on a slide.
+const placesOf = (player, theme) => player.screen.arranged(SIZE.width - 2 * SIZE.margin, SIZE.height - 2 * SIZE.margin, theme, SIZE.height);
 
 export async function saveGif(player) {
   player.pause();
   const button = player.buttons.gif, words = button.textContent;
   button.disabled = true;
-  const { width, height, margin } = GIF, canvas = Object.assign(document.createElement('canvas'), { width, height });
+  const { width, height, margin } = SIZE, canvas = Object.assign(document.createElement('canvas'), { width, height });
   const context = canvas.getContext('2d', { willReadFrequently: true }), theme = themeOf(player.root);
-  const places = player.screen.arranged(width - 2 * margin, height - 2 * margin, theme), moments = imagesOf(player.main, player.stops, player.total);
+  const places = placesOf(player, theme), moments = imagesOf(player.main, player.stops, player.total);
   const image = (slot) => {
     context.globalAlpha = 1; context.fillStyle = theme.background; context.fillRect(0, 0, width, height);
     context.translate(margin, margin);

@@ -2,6 +2,11 @@
 
 export const WARP = 32;
 const EVERY = 16; // frames between two remembered states
+// Sixteen hues of one lightness, on which white is readable.
+const HUES = ['#2770c5', '#5d63c5', '#7f57b9', '#984da2', '#aa4584', '#b54260', '#b74637', '#ab550b', '#976500', '#827008', '#677a0d', '#2f852b', '#128460', '#00827a', '#147e8d', '#087aa5'];
+
+// The colour of a thread, the same in every picture.
+export const threadColour = (thread) => HUES[thread % HUES.length];
 
 // Runs of evenly spaced numbers, as `engine/picture/frames.py` writes them, three entries each.
 export function unpacked(runs) {
@@ -12,8 +17,10 @@ export function unpacked(runs) {
 }
 
 export class Film {
-  constructor(picture, title, colours) {
-    Object.assign(this, { picture, title, colours, frames: [], starts: [], states: [] });
+  // `few`: the block has the teaching size. `line`: the one at which the picture opens, or null.
+  constructor(picture, { title, n, opening: line }, few) {
+    Object.assign(this, { picture, title, line, few, frames: [], starts: [], states: [] });
+    this.launch = `${counted(picture.threads, 'thread')}, N = ${n.toLocaleString('en')}`;
     let slot = 0;
     for (const frame of picture.frames) {
       this.starts.push(slot);
@@ -24,13 +31,19 @@ export class Film {
     this.warps = Math.ceil(picture.threads / WARP);
     this.mostPasses = Math.max(1, ...this.frames.flatMap((f) => f.touches.map((t) => this.isShared(t) ? Math.max(...t.passes) : 1)));
     this.mostMade = Math.max(1, ...this.state(this.frames.length).made);
+    this.lettered = this.frames.some((f) => this.letter(f));
     this.shuffles = this.frames.some((f) => f.shuffles.length);
+    const sectors = this.frames.flatMap((f) => f.touches.filter((t) => this.isGlobal(t)).map((t) => Math.max(...t.passes)));
+    this.mostSectors = Math.max(2, ...sectors);
     this.bands = Math.min(2, Math.max(0, ...this.frames.map((f) => f.touches.filter((t) => this.isGlobal(t)).length)));
   }
 
   space(touch) { return touch.array < 0 ? '' : this.picture.arrays[touch.array].space; }
   isShared(touch) { return this.space(touch) === 'shared'; }
   isGlobal(touch) { return this.space(touch) === 'global'; }
+
+  // The letter of a lecture's step, the comment at the end of a line; the compiler may join the stores of two steps.
+  letter({ line, kind, touches }) { return kind === 'store' || !touches.length ? '' : this.picture.lines[line]?.match(/\/\/ ([A-Z])$/)?.[1] ?? ''; }
 
   // The number of the frame at a moment, and its progress from 0 to 1.
   at(slot) {
@@ -69,14 +82,15 @@ export class Film {
     const { threads, arrays } = this.picture;
     return {
       hand: new Array(threads).fill(null), // the number that a thread loaded or computed last
-      line: new Array(threads).fill(0), // the line that it executed last
+      step: new Array(threads).fill(''), // the letter of the lecture's step that it executed last
       made: new Array(threads).fill(0), // its multiply-adds so far
       words: arrays.map((a) => (a.space === 'shared' ? new Array(Math.ceil(a.size / a.element)).fill(null) : null)),
     };
   }
 
   apply(state, frame) {
-    for (const thread of frame.threads) state.line[thread] = frame.line;
+    const letter = this.letter(frame);
+    if (letter) for (const thread of frame.threads) state.step[thread] = letter;
     for (const touch of frame.touches) {
       const array = this.picture.arrays[touch.array];
       const words = array && state.words[touch.array];
@@ -109,8 +123,10 @@ function prepared(frame) {
 }
 
 function copied(state) {
-  return { hand: [...state.hand], line: [...state.line], made: [...state.made], words: state.words.map((w) => w && [...w]) };
+  return { hand: [...state.hand], step: [...state.step], made: [...state.made], words: state.words.map((w) => w && [...w]) };
 }
+
+export const counted = (count, noun) => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
 // A number as a cell shows it: as short as possible.
 export function short(value) {
@@ -119,4 +135,11 @@ export function short(value) {
   if (Number.isInteger(value) && size < 1e5) return String(value).replace('-', '−');
   const text = size >= 1e5 || size < 1e-3 ? value.toExponential(0) : value.toFixed(size < 10 ? 2 : size < 100 ? 1 : 0);
   return text.replace(/^(-?)0\./, '$1.').replace('-', '−').replace('e+', 'e');
+}
+
+// The same in fewer signs, for a cell that is too small: thousands, or one digit after the point.
+export function shorter(value) {
+  const size = Math.abs(value), power = Math.floor(Math.log10(Math.max(1, size)) / 3);
+  if (size >= 1e3 && power <= 4) return `${Math.round(value / 1000 ** power)}${' kMGT'[power]}`.replace('-', '−');
+  return Number.isInteger(value) || size >= 1e5 ? short(value) : value.toFixed(size < 10 ? 1 : 0).replace(/^(-?)0\./, '$1.').replace('-', '−');
 }

@@ -18,16 +18,19 @@ function tells(film, frame) {
 
 const ones = (bits) => (bits >>> 0).toString(2).replaceAll('0', '').length;
 
-// The moment to begin with: that with most bank conflicts, else with the longest reach between lanes, else
+// The moment to begin with: the first one at the film's own line, with a sum if there is one there; else that with most bank conflicts, else with the longest reach between lanes, else
 // with most multiply-adds, else the first one with a sum of most threads, a value broadcast in a warp, a split
 // or an access.
-export function opening({ frames, starts }) {
+export function opening({ frames, starts, line }) {
+  const end = (frame) => starts[frames.indexOf(frame)] + frame.slots * 0.999;
+  const own = frames.filter((frame) => frame.line === line), chosen = own.find(({ sums }) => sums.length) ?? own.find(({ kind }) => kind !== 'branch') ?? own[0];
+  if (chosen) return end(chosen);
   const worst = Math.max(0, ...frames.map((frame) => Math.max(0, ...frame.touches.flatMap((touch) => touch.conflicts))));
   const furthest = Math.max(0, ...frames.map(reach));
   const products = frames.filter(({ sums }) => sums.some(({ symbol }) => symbol.startsWith('×'))), adding = frames.filter(({ sums }) => sums.length);
   const made = Math.max(0, ...products.map(({ combined }) => combined)), most = Math.max(0, ...adding.map(({ threads }) => threads.length));
   const wanted = [(f) => worst && f.touches.some((t) => t.conflicts.includes(worst)), (f) => furthest && reach(f) === furthest, (f) => products.includes(f) && f.combined === made, (f) => adding.includes(f) && f.threads.length === most, (f) => f.shuffles.length, (f) => f.splits, (f) => f.touches.length];
-  for (const fits of wanted) { const at = frames.findIndex(fits); if (at >= 0) return starts[at] + frames[at].slots * 0.999; }
+  for (const fits of wanted) { const found = frames.find(fits); if (found) return end(found); }
   return 0;
 }
 

@@ -13,26 +13,25 @@ export class CanvasPen {
     }
   }
 
-  line(x1, y1, x2, y2, { stroke, line = 1, alpha = 1 } = {}) { this.curve([x1, y1, x1, y1, x2, y2, x2, y2], { stroke, line, alpha }); }
+  line(x1, y1, x2, y2, { stroke, line = 1, alpha = 1 } = {}) { this.path([[x1, y1], [x2, y2]], { stroke, line, alpha }); }
 
-  // A cubic curve [from, two handles, to], drawn up to `part` of its length, with an optional head at the end.
-  curve(points, { stroke, line = 1, alpha = 1, part = 1, head = 0 } = {}) {
-    const { context } = this;
-    const [x0, y0, x1, y1, x2, y2, x3, y3] = part < 1 ? begun(points, part) : points;
+  // Draw a line through points, up to `part` of its length, with an optional head at the end.
+  path(points, { stroke, line = 1, alpha = 1, part = 1, head = 0 } = {}) {
+    const { context } = this, drawn = part < 1 ? begun(points, part) : points;
     context.globalAlpha = alpha;
     context.strokeStyle = stroke; context.lineWidth = line; context.setLineDash([]);
-    context.beginPath(); context.moveTo(x0, y0); context.bezierCurveTo(x1, y1, x2, y2, x3, y3); context.stroke();
-    if (head) {
-      context.fillStyle = stroke;
-      context.beginPath(); arrow([x0, y0, x1, y1, x2, y2, x3, y3], head).forEach(([x, y], i) => (i ? context.lineTo(x, y) : context.moveTo(x, y)));
-      context.fill();
-    }
+    this.through(drawn); context.stroke();
+    if (head) this.polygon(arrow(drawn, head), { fill: stroke, alpha });
   }
 
   polygon(points, { fill, alpha = 1 } = {}) {
-    const { context } = this;
-    context.globalAlpha = alpha; context.fillStyle = fill;
-    context.beginPath(); points.forEach(([x, y], i) => (i ? context.lineTo(x, y) : context.moveTo(x, y))); context.fill();
+    this.context.globalAlpha = alpha; this.context.fillStyle = fill;
+    this.through(points); this.context.fill();
+  }
+
+  through(points) {
+    this.context.beginPath();
+    points.forEach(([x, y], i) => (i ? this.context.lineTo(x, y) : this.context.moveTo(x, y)));
   }
 
   text(words, x, y, { fill, size = 12, align = 'left', weight = 400, alpha = 1, mono = false, width } = {}) {
@@ -76,10 +75,11 @@ export class SvgPen {
     this.add('line', { x1, y1, x2, y2, stroke, 'stroke-width': line, opacity: alpha < 1 ? alpha : undefined });
   }
 
-  curve(points, { stroke, line = 1, alpha = 1, part = 1, head = 0 } = {}) {
-    const [x0, y0, ...rest] = (part < 1 ? begun(points, part) : points).map(rounded);
-    this.add('path', { d: `M${x0} ${y0}C${rest.join(' ')}`, fill: 'none', stroke, 'stroke-width': line, opacity: alpha < 1 ? alpha : undefined });
-    if (head) this.polygon(arrow([x0, y0, ...rest], head), { fill: stroke, alpha });
+  path(points, { stroke, line = 1, alpha = 1, part = 1, head = 0 } = {}) {
+    const drawn = part < 1 ? begun(points, part) : points;
+    const d = drawn.map((point, i) => `${i ? 'L' : 'M'}${point.map(rounded).join(' ')}`).join('');
+    this.add('path', { d, fill: 'none', stroke, 'stroke-width': line, opacity: alpha < 1 ? alpha : undefined });
+    if (head) this.polygon(arrow(drawn, head), { fill: stroke, alpha });
   }
 
   polygon(points, { fill, alpha = 1 } = {}) {
@@ -94,6 +94,13 @@ export class SvgPen {
       x, y, fill, 'font-size': size, 'font-family': family, 'font-weight': weight, 'dominant-baseline': 'central',
       'text-anchor': align === 'left' ? 'start' : align, opacity: alpha < 1 ? alpha : undefined,
     }, told);
+  }
+
+  // Draw within a margin.
+  inside(margin, draw) {
+    this.parts.push(`<g transform="translate(${margin} ${margin})">`);
+    draw();
+    this.parts.push('</g>');
   }
 
   add(tag, attributes, words) {
@@ -111,20 +118,24 @@ export class SvgPen {
 const rounded = (value) => Math.round(value * 100) / 100;
 const escaped = (text) => String(text).replace(/[&<>"]/g, (c) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[c]);
 
-// The first part of a cubic curve, by de Casteljau.
-function begun([x0, y0, x1, y1, x2, y2, x3, y3], t) {
-  const mix = (a, b) => a + (b - a) * t;
-  const ax = mix(x0, x1), ay = mix(y0, y1), bx = mix(x1, x2), by = mix(y1, y2), cx = mix(x2, x3), cy = mix(y2, y3);
-  const dx = mix(ax, bx), dy = mix(ay, by), ex = mix(bx, cx), ey = mix(by, cy);
-  return [x0, y0, ax, ay, dx, dy, mix(dx, ex), mix(dy, ey)];
+// The first part of a line through points.
+function begun(points, part) {
+  const lengths = points.slice(1).map(([x, y], i) => Math.hypot(x - points[i][0], y - points[i][1]));
+  let rest = part * lengths.reduce((sum, length) => sum + length, 0);
+  const made = [points[0]];
+  for (const [i, length] of lengths.entries()) {
+    const [[x0, y0], [x1, y1]] = [points[i], points[i + 1]], share = length ? Math.min(1, rest / length) : 1;
+    made.push([x0 + (x1 - x0) * share, y0 + (y1 - y0) * share]);
+    rest -= length;
+    if (rest <= 0) break;
+  }
+  return made;
 }
 
-// The three corners of an arrow head at the end of a curve.
-function arrow([x0, y0, , , x2, y2, x3, y3], size) {
-  let dx = x3 - x2, dy = y3 - y2;
-  if (!dx && !dy) { dx = x3 - x0; dy = y3 - y0; }
-  const length = Math.hypot(dx, dy) || 1;
-  const ux = dx / length, uy = dy / length;
-  const bx = x3 - ux * size, by = y3 - uy * size;
-  return [[x3, y3], [bx - uy * size * 0.5, by + ux * size * 0.5], [bx + uy * size * 0.5, by - ux * size * 0.5]];
+// The three corners of an arrow head at the end of a line, in the direction of its last stretch.
+function arrow(points, size) {
+  const [x, y] = points.at(-1), [x0, y0] = points.findLast(([px, py]) => Math.hypot(x - px, y - py) > size / 2) ?? points[0];
+  const length = Math.hypot(x - x0, y - y0) || 1, ux = (x - x0) / length, uy = (y - y0) / length;
+  const bx = x - ux * size, by = y - uy * size;
+  return [[x, y], [bx - uy * size * 0.5, by + ux * size * 0.5], [bx + uy * size * 0.5, by - ux * size * 0.5]];
 }

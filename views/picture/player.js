@@ -22,29 +22,49 @@ export default function ({ data, parentElement, setStateValue }) {
   return () => { if (players.get(parentElement) === player) { player.end(); players.delete(parentElement); } };
 }
 
+// The thread to mark at first: the second one that works, of a matrix the second one of the second row.
+function markedAt(film, slot) {
+  const { threads } = film.frames[film.at(slot).number] ?? { threads: [] }, [across, down] = film.picture.shape;
+  const wanted = down > 1 ? across + 1 : threads[1];
+  return threads.includes(wanted) ? wanted : threads[0] ?? 0;
+}
+
+// Light a line of the page's source, or the fold that hides it.
+let lit = null;
+function light(number) {
+  if (number === lit?.number && lit?.row.isConnected) return;
+  lit?.row.classList.remove('running');
+  const digits = [...document.querySelectorAll('.source .line:not(.gone) > .number')].find((each) => each.textContent === String(number));
+  const row = digits?.closest('details:not([open])')?.querySelector('summary') ?? digits?.parentNode;
+  row?.classList.add('running');
+  lit = row ? { number, row } : null;
+}
+
 class Player {
   constructor(data, parent, tell, before) {
     this.id = data.id;
-    this.films = data.pictures.map(({ picture, title, colours }) => new Film(JSON.parse(picture), title, colours));
+    this.films = data.pictures.map((drawn) => new Film(JSON.parse(drawn.picture), drawn, data.whole === false));
     for (const film of this.films) film.tree = treeOf(film);
     this.main = this.films.at(-1);
     this.stops = stopsOf(this.films);
     this.speed = before?.speed ?? 1;
     this.slot = 0; this.touched = false; this.playing = false; this.until = null;
     this.find(parent);
-    this.screen = new Screen(this.root, this.canvas, this.films);
+    this.screen = new Screen(this.root, this.canvas, this.films, data.hall);
     this.total = this.screen.total;
     this.settle(data, tell);
     this.listen();
-    this.seek(opening(this.main));
+    const began = opening(this.main);
+    for (const film of this.films) film.mark = markedAt(film, began);
+    this.seek(began);
     this.touched = false;
   }
 
   find(parent) {
     const get = (name) => parent.querySelector(`[data-part=${name}]`);
     this.root = get('player'); this.canvas = get('canvas'); this.range = get('range');
-    this.told = get('told'); this.clock = get('clock'); this.buttons = {};
-    for (const name of ['first', 'back', 'play', 'on', 'last', 'beside', 'svg', 'gif']) this.buttons[name] = get(name);
+    this.told = get('told'); this.clock = get('clock'); this.size = get('drawn'); this.buttons = {};
+    for (const name of ['first', 'back', 'play', 'on', 'last', 'beside', 'whole', 'svg', 'gif']) this.buttons[name] = get(name);
     this.speedMenu = get('speed');
     this.speedMenu.value = String(this.speed);
     this.range.max = this.stops.length - 1;
@@ -55,6 +75,12 @@ class Player {
     this.buttons.beside.hidden = data.beside === null;
     this.buttons.beside.setAttribute('aria-pressed', String(data.beside));
     this.buttons.beside.setAttribute('aria-label', 'Beside the rung before');
+    this.resize = () => tell('whole', !data.whole);
+    this.buttons.whole.hidden = data.whole === null;
+    this.buttons.whole.setAttribute('aria-pressed', String(data.whole));
+    this.size.textContent = `drawn: ${this.main.launch}`;
+    this.root.classList.toggle('hall', data.hall);
+    this.root.classList.toggle('few', data.whole === false);
     this.screen.palette = data.palette;
     this.root.style.setProperty('--height', data.height);
     this.canvas.setAttribute('aria-label', data.told);
@@ -70,6 +96,7 @@ class Player {
     on(this.buttons.on, 'click', () => this.step(1));
     on(this.buttons.play, 'click', () => this.toggle());
     on(this.buttons.beside, 'click', () => this.wish());
+    on(this.buttons.whole, 'click', () => this.resize());
     on(this.buttons.svg, 'click', () => saveSvg(this));
     on(this.buttons.gif, 'click', () => saveGif(this));
     on(this.range, 'input', () => this.seek(this.stops[Number(this.range.value)]));
@@ -83,9 +110,12 @@ class Player {
   }
 
   // Draw anew if the place or the colours have changed.
-  look() { if (this.screen.changed()) this.draw(); }
+  look() {
+    if (this.screen.changed()) this.draw();
+    else light(this.main.frames[this.main.at(this.slot).number]?.line ?? null);
+  }
 
-  end() { this.pause(); this.clocks?.abort(); this.sizes?.disconnect(); clearInterval(this.themes); this.screen.end(); }
+  end() { this.pause(); light(null); this.clocks?.abort(); this.sizes?.disconnect(); clearInterval(this.themes); this.screen.end(); }
 
   // What the page's keys ask for, by the names of views/server/keys.py.
   does = { play: () => this.toggle(), on: () => this.step(1), back: () => this.step(-1) };
@@ -148,7 +178,20 @@ class Player {
     const box = this.canvas.getBoundingClientRect(), x = event.clientX - box.left, y = event.clientY - box.top;
     const strip = this.screen.places?.find(({ time }) => y >= time.y - 6 && y <= time.y + time.height + 6 && x >= time.x - 4 && x <= time.x + time.width + 4);
     if (strip) this.seek(((x - strip.time.x) / strip.time.width) * this.total);
-    else this.toggle();
+    else if (!this.mark(x, y)) this.toggle();
+  }
+
+  // Mark the thread at a place of the canvas; false if there is none.
+  mark(x, y) {
+    for (const { film, layout: { lanes } } of this.screen.places ?? []) for (let thread = 0; thread < lanes.count; thread++) {
+      const cell = lanes.cell(thread);
+      if (x < cell.x || x > cell.x + cell.width || y < cell.y || y > cell.y + cell.height) continue;
+      for (const each of this.films) each.mark = thread;
+      this.screen.places = null;
+      this.draw(); this.tell();
+      return true;
+    }
+    return false;
   }
 
   key(event) {
@@ -168,7 +211,7 @@ class Player {
   }
 
   tell() {
-    const words = this.films.map((film) => { const { number } = film.at(this.slot), frame = film.frames[number]; return frame ? `${film.title}: line ${frame.line}, ${facts(film, frame)}` : film.title; }).join('. ');
+    const words = this.films.map((film) => { const { number } = film.at(this.slot), frame = film.frames[number]; return frame ? `${film.title}: line ${frame.line}, ${facts(film, frame)[0]}` : film.title; }).join('. ');
     this.told.textContent = words;
     this.range.setAttribute('aria-valuetext', words);
   }
@@ -183,7 +226,8 @@ class Player {
       this.clock.textContent = `${Math.round(this.slot).toLocaleString('en')} / ${this.total.toLocaleString('en')} issue slots`;
     }
     const { number } = this.main.at(this.slot);
-    Object.assign(this.root.dataset, { frame: number, slot: this.slot.toFixed(2), drawn: (performance.now() - began).toFixed(2) });
+    light(this.main.frames[number]?.line ?? null);
+    Object.assign(this.root.dataset, { frame: number, marked: this.main.mark, slot: this.slot.toFixed(2), drawn: (performance.now() - began).toFixed(2) });
   }
 
   name() { return this.films.map((film) => film.picture.kernel).join('-'); }

@@ -3,15 +3,17 @@
 
 import { layout } from './layout.js';
 import { CanvasPen } from './pen.js';
-import { MOVED, SETTLED, TOLD, drawMoving, drawStill, facts, movesOf } from './stage.js';
+import { MOVED, SETTLED, drawMoving, drawStill, facts, movesOf } from './stage.js';
 import { drawCursor, drawTimeline } from './timeline.js';
 import { themeKey, themeOf } from './theme.js';
 
+const READABLE = 0.0222; // the size of a text that the back row can read, as a part of the slide's height
 const CURSOR = { width: 12, above: 4 }; // of its canvas: the width, and the height of its head above the strip
 
 export class Screen {
-  constructor(root, canvas, films) {
-    Object.assign(this, { root, canvas, films, context: canvas.getContext('2d', { alpha: false }), places: null });
+  // `hall`: all texts of a block of the teaching size are readable from the back row.
+  constructor(root, canvas, films, hall) {
+    Object.assign(this, { root, canvas, films, hall, context: canvas.getContext('2d', { alpha: false }), places: null });
     this.total = Math.max(1, ...films.map((film) => film.slots));
     this.most = Math.max(...films.map((film) => film.mostPasses));
     const over = (className) => canvas.parentNode.appendChild(Object.assign(document.createElement('canvas'), { className, ariaHidden: 'true' }));
@@ -56,19 +58,21 @@ export class Screen {
     return true;
   }
 
-  // Lay out the parts of every film.
-  arranged(width, height, theme) {
+  // Lay out the parts of every film. `hall`: the height of the slide; 0 if it need not be readable from far away.
+  arranged(width, height, theme, hall = this.hall ? innerHeight : 0) {
     const { films, most, palette } = this;
     const two = films.length > 1, beside = two && width / height > 1.1, gap = 26;
     const own = { width: beside ? (width - gap) / 2 : width, height: two && !beside ? (height - gap) / 2 : height };
-    const scale = Math.min(2, Math.max(0.9, Math.min(own.height / 400, Math.max(own.width / 560, innerHeight / 900))));
+    const small = Math.min(2, Math.max(0.9, Math.min(own.height / 400, Math.max(own.width / 560, innerHeight / 900))));
+    // A text of size 11.5 is READABLE from the back row in the hall.
+    const scale = hall ? Math.max(small, (READABLE * hall) / 11.5) : small;
     return films.map((film, i) => {
       const x = beside ? i * (own.width + gap) : 0, y = two && !beside ? i * (own.height + gap) : 0;
-      const head = 44 * scale, strip = Math.min(own.height * 0.2, (30 + 5 * Math.min(8, film.warps)) * scale);
-      const left = 14 * scale;
+      const head = 44 * scale, strip = Math.min(own.height * 0.2, (film.few ? (film.lettered ? 36 : 24) : 30 + 5 * Math.min(8, film.warps)) * scale);
+      const left = film.warps > 1 ? 14 * scale : 4; // room for the marks of warps that split
       const stage = { x: x + left, y: y + head, width: own.width - left, height: own.height - head - strip - 8 * scale };
       const time = { x: x + left, y: y + own.height - strip, width: own.width - left - 6, height: strip - 2 };
-      const style = { theme, palette, scale, most };
+      const style = { theme, palette, scale, most, least: hall && film.few ? READABLE * hall : 6.5 };
       const box = { x, y, width: own.width, height: own.height - strip - 4 }; // all but the strip and its cursor
       return { film, box, head: { x: x + left, y, width: own.width - left }, time, style, layout: layout(film, stage, scale, most) };
     });
@@ -101,12 +105,12 @@ export class Screen {
   }
 
   head(pen, { film, head, style }, number, over) {
-    const { theme, scale } = style, frame = film.frames[number], colour = film.colours[frame.line] ?? theme.accent;
+    const { theme, scale } = style, frame = film.frames[number], [label] = film.title.split('  ');
     const told = over ? `ended after ${film.slots.toLocaleString('en')} issue slots` : facts(film, frame);
-    pen.text([film.title, film.title.split('  ')[0]], head.x, head.y + 9 * scale, { fill: theme.text, size: 14 * scale, weight: 650, width: head.width * 0.5 });
-    pen.text(told, head.x + head.width - 6, head.y + 9 * scale, { fill: over ? this.palette.global : theme.dim, size: 12.5 * scale, align: 'end', weight: over ? 650 : 400, width: head.width * 0.48 });
+    pen.text([`${film.title} · ${film.launch}`, `${label} · ${film.launch}`, label], head.x, head.y + 9 * scale, { fill: theme.text, size: 14 * scale, weight: 650, width: head.width * 0.52 });
+    pen.text(told, head.x + head.width - 6, head.y + 9 * scale, { fill: over ? this.palette.global : theme.dim, size: 12.5 * scale, align: 'end', weight: over ? 650 : 400, width: head.width * 0.46 });
     pen.rect(head.x, head.y + 19 * scale, head.width - 6, 20 * scale, { fill: theme.cell });
-    pen.rect(head.x, head.y + 19 * scale, 5 * scale, 20 * scale, { fill: colour });
+    pen.rect(head.x, head.y + 19 * scale, 5 * scale, 20 * scale, { fill: theme.accent });
     pen.text(`${frame.line}   ${film.picture.lines[frame.line] ?? ''}`, head.x + 11 * scale, head.y + 29.5 * scale, { fill: theme.text, size: 13.5 * scale, mono: true, width: head.width - 24 * scale });
   }
 
@@ -135,7 +139,7 @@ export class Screen {
   move(spot, { cursor }, progress, slot) {
     const { time, style, moves } = spot;
     cursor.style.transform = `translate(${time.x + (Math.min(slot, this.total) / this.total) * time.width - CURSOR.width / 2}px, ${time.y - CURSOR.above}px)`;
-    const come = progress >= TOLD ? 1 : progress >= SETTLED ? SETTLED : progress; // as far as it is visible
+    const come = Math.min(progress, SETTLED); // as far as it is visible
     if (!moves?.box || spot.drawn === come) return;
     const { box: { x, y, width, height } } = moves;
     spot.drawn = come;

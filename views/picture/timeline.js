@@ -3,8 +3,8 @@
 import { WARP } from './film.js';
 
 export function drawTimeline(pen, film, box, total, style) {
-  const { theme, palette, scale } = style, { colours } = film, { threads } = film.picture;
-  const top = 8 * scale, low = 9 * scale, height = box.height - top - low, row = height / film.warps;
+  const { theme, palette, scale } = style, { threads } = film.picture;
+  const top = (film.few && film.lettered ? 16 : 8) * scale, low = 9 * scale, height = box.height - top - low, row = height / film.warps;
   const at = (slot) => box.x + (slot / total) * box.width;
   film.frames.forEach((frame, i) => {
     const x = at(film.starts[i]), width = Math.max(0.4, at(film.starts[i] + frame.slots) - x);
@@ -13,8 +13,10 @@ export function drawTimeline(pen, film, box, total, style) {
       const lanes = Math.min(WARP, threads - warp * WARP), share = ones(bits) / lanes, y = box.y + top + warp * row;
       const tall = Math.max(1, (row - 0.6) * share);
       pen.rect(x, y, width, row - 0.6, { fill: theme.cell });
-      pen.rect(x, y + row - 0.6 - tall, width, tall, { fill: colours[frame.line] ?? theme.accent });
+      pen.rect(x, y + row - 0.6 - tall, width, tall, { fill: frame.sums.length ? theme.accent : theme.idle });
     });
+    const letter = film.few && film.letter(frame);
+    if (letter) pen.text(letter, x + width / 2, box.y + top / 2, { fill: theme.text, size: 11.5 * scale, align: 'middle', weight: 700 });
     const conflicts = Math.max(0, ...frame.touches.map((touch) => Math.max(...touch.conflicts)));
     if (conflicts) pen.rect(x, box.y + top + height + 1, width, (low - 2) * Math.min(1, 0.3 + conflicts / Math.max(1, style.most - 1)), { fill: palette.split });
     if (frame.splits) {

@@ -1,7 +1,9 @@
 // The tree of a reduction: which thread added which value, level by level, from the frames. Threads and words share one
 // axis; sums that do not lead to the block's result are pale.
 
-import { short } from './film.js';
+import { short, threadColour } from './film.js';
+import { way } from './arrows.js';
+import { inside, markCell } from './memory.js';
 
 const MOST_LEVELS = 24, FEWEST_SUMS = 3;
 
@@ -26,7 +28,7 @@ function levelOf(film, frame, index) {
     if (sum) {
       for (const operand of sum.operands) {
         const from = sourceOf(film, operand, thread, i);
-        if (from !== null && from !== to) edges.push({ from, to, value: sum.values[i] });
+        if (from !== null && from !== to) edges.push({ thread, from, to, value: sum.values[i] });
       }
     } else if (stored && !loaded && thread !== to) edges.push({ from: thread, to });
     else if (loaded && !stored && word(loaded, i) !== thread) edges.push({ from: word(loaded, i), to: thread });
@@ -80,6 +82,36 @@ export function drawTree(pen, film, box, index, style) {
         const words = short(value);
         if (words && apart > longest * size * 0.62 + 8) pen.text(words, x(to) + 4, y + row - size * 0.35, { fill: theme.text, size, weight: now ? 700 : 500 });
       }
+    }
+  });
+}
+
+// Draw shared memory after each step of the tree so far: the words of the step in the colour of the thread that wrote
+// them, with lines from the words that it added. The row of the current moment is drawn with the words.
+export function drawSteps(pen, film, { grids, levels, number }, index, moved, style) {
+  const { element } = film.picture.arrays[number], elsewhere = new Set(); // words that this moment draws
+  if (!levels.includes(index)) for (const touch of film.frames[index].touches) if (touch.array === number) for (const place of touch.places) elsewhere.add(place / element);
+  const { theme, scale } = style, now = levels.filter((level) => level < index + (moved ? 1 : 0)).length;
+  grids.forEach((grid, step) => {
+    const level = film.tree.levels.find((each) => each.index === levels[step - 1]);
+    const values = step <= now ? film.state(step < now ? levels[step] : index + (moved ? 1 : 0)).words[number] : [];
+    const wrote = new Map(step && step <= now ? level.edges.map(({ to, thread }) => [to, thread]) : []);
+    for (let word = 0; word < grid.count; word++) {
+      if (step === now && elsewhere.has(word)) continue;
+      const { x, y, width, height } = grid.cell(word), thread = wrote.get(word);
+      if (step > now) pen.rect(x, y, width, height, { stroke: theme.held, line: 1 });
+      else if (thread === undefined) pen.rect(x, y, width, height, { fill: theme.cell });
+      else pen.rect(x, y, width, height, { fill: threadColour(thread) });
+      inside(pen, values[word], x, y, width, height, thread === undefined ? (step ? theme.dim : theme.text) : theme.onColour, false, style.least);
+    }
+    const current = levels[step - 1] === index;
+    if (current) for (const { thread, from, to } of level.edges) if (thread === film.mark) {
+      for (const cell of [grids[step - 1].cell(from), grids[step - 1].cell(to), grid.cell(to)]) markCell(pen, cell, style);
+    }
+    if (!wrote.size || current) return;
+    for (const { thread, from, to } of level.edges) {
+      const points = way(grids[step - 1].cell(from), grid.cell(to));
+      if (points) pen.path(points, { stroke: threadColour(thread), line: Math.max(1, scale), alpha: 0.8, head: 5 * scale });
     }
   });
 }

@@ -16,13 +16,13 @@ from views.shared import keyboard
 NAMES = ("ladder", "rung", "n", "block", "grid", "parameter", "dtype", "cache", "combine", "device", "show", "below",
          "present", "reveal", "stage", "theme",
          "topic", "sweep", "kernels", "blocks", "sizes", "knob", "values", "elements", "counter", "value",
-         "heat", "look", "schedule", "launch", "b", "warp", "beside", "partitions", "gpu",
+         "heat", "look", "schedule", "launch", "b", "warp", "beside", "whole", "partitions", "gpu",
          "start", "draft", "call", "right", "source", "sheet", "student", "follow")  # fmt: skip
 _LISTS = ("kernels", "blocks", "sizes", "values", "elements")
 _TOPICAL = ("n", "block", "dtype")
 # Left out of the address if they have their default.
 OPTIONAL = ("present", "reveal", "stage", "show", "counter", "grid", "parameter", "combine", "heat", "look",
-            "schedule", "launch", "b", "warp", "beside", "partitions", "gpu", "student", "follow")  # fmt: skip
+            "schedule", "launch", "b", "warp", "beside", "whole", "partitions", "gpu", "student", "follow")  # fmt: skip
 QUIET = ("reveal", "stage", "theme")  # a change of these alone is no step that Back would undo
 _KEPT, _PAGE, _TOPIC, _GIVEN = "choices kept", "page shown", "topic shown", "names in the address"
 _OPENED, _LED = "page opened", "led to"

@@ -8,7 +8,7 @@ from html import escape
 import streamlit as st
 
 from engine.catalogue import KERNELS, TOPICS, Kernel, Ladder, emulated_n
-from engine.picture.picture import Packed
+from engine.picture.teaching import teaching_choice
 from engine.records import Settled
 from views.inside.work import InsideChoice, InsideWork, work_on
 from views.ladder.view import Page, Scene
@@ -34,8 +34,10 @@ def is_drawn(kernel: Kernel) -> bool:
 def drawn_choice(page: Page, position: int) -> Settled:
     """Return the choice whose block is drawn: a short run on the emulator.
 
-    A matrix product is small enough to show its tiles.
+    It has the teaching size, or the chosen block; a matrix product of those is small enough to show its tiles.
     """
+    if not component.whole():
+        return teaching_choice(page.runs[position])
     run, tile = page.runs[position], KERNELS[page.ladder.rungs[position].kernel].tile
     most = max(TOPICS[page.ladder.topic].emulator_max_n // PARTS, 1)
     n = emulated_n(page.ladder, run.n, most)
@@ -52,7 +54,7 @@ def show(page: Page) -> None:
 def show_block(page: Page, beside: bool, choosable: bool) -> None:
     """Show the rung's block once it is drawn.
 
-    `beside`: with the previous rung's; `choosable`: a button changes that.
+    `beside`: with the previous rung's; `choosable`: buttons change that, and the size of the block.
     """
     before = drawn_choice(page, page.position - 1) if beside else None
     inside = work_on(WORK, InsideChoice(drawn_choice(page, page.position), before, 0, 1, "motion"))
@@ -76,14 +78,16 @@ def _draw(page: Page, inside: InsideWork, choosable: bool) -> None:
     if inside.picture is None:
         messages.warning(inside.reason or "There is nothing to draw.")
         return
-    component.show(titled(page.ladder, page.position, inside), "100%", choosable=choosable)
+    pictures = drawn_pictures(page.ladder, page.position, inside)
+    component.show(pictures, "100%", not (choosable and page.position), page.presenting,
+                   not component.whole() if choosable else None)  # fmt: skip
 
 
-def titled(ladder: Ladder, position: int, inside: InsideWork) -> list[tuple[str, Packed]]:
-    """Return the drawn pictures with the names of their rungs, the previous rung first."""
-    found = ((position - 1, inside.picture_before), (position, inside.picture))
-    rungs = [(ladder.rungs[at], picture) for at, picture in found if picture is not None]
-    return [(f"{rung.label}  {KERNELS[rung.kernel].title}", picture) for rung, picture in rungs]
+def drawn_pictures(ladder: Ladder, position: int, inside: InsideWork) -> list[component.Drawn]:
+    """Return the drawn pictures of the rungs, the previous rung first."""
+    asked = inside.asked
+    found = ((position - 1, asked.before, inside.picture_before), (position, asked.choice, inside.picture))
+    return [component.Drawn(ladder.rungs[at], choice, picture) for at, choice, picture in found if choice and picture]
 
 
 SCENE = Scene("motion", "In motion", offered, show)
