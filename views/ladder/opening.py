@@ -19,7 +19,7 @@ from views.shared.menus import AUTO, LOCKSTEP
 
 FIRST = next(iter(LADDERS.values()))
 COMPARED = 1  # the rung whose block moves beside that of the rung before
-PICTURE = 420  # pixels of height
+PICTURE = 0.64  # height, as a part of the window's
 
 
 def asked() -> bool:
@@ -38,12 +38,14 @@ def show() -> None:
     keyboard.on_key({"next": begin, "present": _present,
                      **{f"ladder {name}": partial(_open, name, 0) for name in LADDERS}})  # fmt: skip
     page = compared()
-    left, right = st.columns([1, 1.15], gap="large", vertical_alignment="center")
+    left, right = st.columns(2, gap="large")
     with left:
-        st.html(f"{_words()}{question(page)}")
+        st.html(_words())
         st.button("Next rung", key="begin", type="primary", icon=":material/arrow_forward:", on_click=begin,
                   help="The second kernel, with its changed lines (arrow right)")  # fmt: skip
-    with right, st.container(key="drawing", height=PICTURE, border=False):
+    with right:
+        st.html(question(page))
+    with st.container(key="drawing", height=round(PICTURE * keyboard.window()[1]), border=False):
         motion.show_block(page, beside=True, choosable=False)
     st.html(subjects())
 
@@ -75,8 +77,8 @@ def question(page: Page) -> str:
         fastest = f" The fastest is <b>{times}</b> as fast as the first ({escape(device_line(timed))})."
     return (
         f'<div class="question"><h2>{escape(ladder.title)}</h2><p>{len(ladder.rungs)} kernels compute the same result '
-        f"from {ladder.n:,} numbers.{fastest} Which lines make the difference?</p>"
-        f"<p>{escape(ladder.rungs[page.position].label)} beside {escape(ladder.rungs[page.position - 1].label)}: "
+        f"from {ladder.n:,} numbers.{fastest} Which lines make the difference? "
+        f"{escape(ladder.rungs[page.position].label)} beside {escape(ladder.rungs[page.position - 1].label)}: "
         f"{escape(page.rung.lead or '')}</p></div>"
     )
 

@@ -52,10 +52,8 @@ def show(page: Page) -> None:
 
 
 def show_block(page: Page, beside: bool, choosable: bool) -> None:
-    """Show the rung's block once it is drawn.
-
-    `beside`: with the previous rung's; `choosable`: buttons change that, and the size of the block.
-    """
+    """Show the rung's block once it is drawn. `beside`: with the previous rung's; `choosable`: a button changes
+    that."""
     before = drawn_choice(page, page.position - 1) if beside else None
     inside = work_on(WORK, InsideChoice(drawn_choice(page, page.position), before, 0, 1, "motion"))
     while not inside.finished and inside.advance(PATIENCE_S):
@@ -79,8 +77,8 @@ def _draw(page: Page, inside: InsideWork, choosable: bool) -> None:
         messages.warning(inside.reason or "There is nothing to draw.")
         return
     pictures = drawn_pictures(page.ladder, page.position, inside)
-    component.show(pictures, "100%", not (choosable and page.position), page.presenting,
-                   not component.whole() if choosable else None)  # fmt: skip
+    hall = page.presenting or not choosable
+    component.show(pictures, "100%", not (choosable and page.position), hall, not component.whole())
 
 
 def drawn_pictures(ladder: Ladder, position: int, inside: InsideWork) -> list[component.Drawn]:
