@@ -19,7 +19,7 @@ from engine.backends.emulator.ptx.syntax import Address, Instruction, InvalidPtx
 from engine.backends.emulator.ptx.traits import Traits, check_type, describe
 from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.registers.operands import Registers, reader, writer
-from engine.backends.emulator.registers.values import UNSIGNED, Value, plain, spread
+from engine.backends.emulator.registers.values import UNSIGNED, Value, plain, spread, starts_of
 from engine.backends.emulator.state.machine import Machine
 from engine.records import Array
 
@@ -189,8 +189,8 @@ def _in_turn(name: str, memory: Array, index: Array, operands: list[Array]) -> A
         return old
     order = np.argsort(index, kind="stable")
     ranked = index[order]
-    starts = np.flatnonzero(np.r_[True, ranked[1:] != ranked[:-1]])
-    sizes = np.diff(np.r_[starts, ranked.size])
+    starts = starts_of(ranked)
+    sizes = np.diff(starts, append=ranked.size)
     old = np.empty(index.size, memory.dtype)
     if len(starts) <= int(sizes.max()):
         for start, size in zip(starts.tolist(), sizes.tolist(), strict=True):

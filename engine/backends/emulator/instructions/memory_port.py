@@ -193,10 +193,11 @@ class ArrayPiece:
 
 @dataclass(eq=False)
 class _CheckedOffsets:
-    """Offsets checked for the lanes of a mask, and the load from there as observers see it."""
+    """Offsets checked for the lanes of a mask, the words of each part there, and the load as observers see it."""
 
     at: Array
     mask: Mask
+    words: tuple[Array, ...] | None = None
     access: Access | None = None
 
 
@@ -323,21 +324,30 @@ class Port:
         last = self._last
         if last is not None and last[0] is key and last[1] is mask:
             return last[2]
-        at = plain_address(raw)
-        if self.offset:
-            at = at + self.offset
-        if at.shape[1] > 1 or mask.dense is not None:
-            self._place, at = None, self._inside(at, mask, words, space)
+        base = plain_address(raw)
+        if base.shape[1] > 1 or mask.dense is not None:
+            self._place, at = None, self._inside(base + self.offset, mask, words, space)
         else:
-            content = at.tobytes(), id(mask)
+            content = base.tobytes(), id(mask)
             self._place = self._places.get(content)
             if self._place is None:
                 if len(self._places) > _REMEMBERED:
                     self._places.clear()
-                self._place = self._places[content] = _CheckedOffsets(self._inside(at, mask, words, space), mask)
+                at = self._inside(base + self.offset, mask, words, space)
+                self._place = self._places[content] = _CheckedOffsets(at, mask)
             at = self._place.at
         self._last = (key, mask, at)
         return at
+
+    def _words_at(self, at: Array, shift: int) -> tuple[Array, ...]:
+        """Return the words of each part at the most recent offsets `at`, which have one column."""
+        place = self._place
+        if place is not None and place.words is not None:
+            return place.words
+        made = tuple((at[:, 0] >> shift) + number for number in range(self.site.count))
+        if place is not None:
+            place.words = made
+        return made
 
     def _inside(self, at: Array, mask: Mask, words: Words, space: str) -> Array:
         """Check the offsets and return them."""
@@ -405,7 +415,7 @@ class Port:
         self.report_at(space, raw, at, mask, ())
         self._overtake(space, raw, mask)
         if space == "shared" and at.shape[1] == 1 and part == words.unit:
-            return [words.rows((at[:, 0] >> words.shift) + number, mask) for number in range(count)]
+            return [words.rows(index, mask) for index in self._words_at(at, words.shift)]
         if space == "local" and at.size == 1 and part == words.unit:
             start, place = int(at.item()) >> words.shift, mask.place()
             return [words.words[start + number][place].copy() for number in range(count)]

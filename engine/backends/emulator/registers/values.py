@@ -137,6 +137,14 @@ def restrict(value: Value, rows: Any, columns: Any) -> Value:
     return value
 
 
+def starts_of(ranked: Array) -> Array:
+    """Return where each run of equal numbers starts."""
+    new = np.ones(ranked.size, bool)
+    np.not_equal(ranked[1:], ranked[:-1], out=new[1:])
+    made: Array = new.nonzero()[0]
+    return made
+
+
 def select(words: Array, new: Array, old: Array) -> Array:
     """Return `new` where `words` is all ones and `old` where it is zero, bit by bit: much cheaper than np.where.
 

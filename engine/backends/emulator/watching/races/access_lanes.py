@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from engine.backends.emulator.registers.values import plain, spread
+from engine.backends.emulator.registers.values import plain, spread, starts_of
 from engine.backends.emulator.state.events import Access, ChunkInfo
 from engine.records import Array
 
@@ -72,16 +72,16 @@ def lanes_in_sample(access: Access, sample: Array, info: ChunkInfo) -> AccessLan
     inside[inside] = mask.columns_at()[position[inside]] == sample[inside]
     if not inside.any():
         return None
-    taken, block = position[inside], np.flatnonzero(inside)
+    taken, block = position[inside], inside.nonzero()[0]
     shape = (mask.height, taken.size)
     picked = address[:, taken] if address.shape[1] > 1 else address
-    places = np.broadcast_to(picked.astype(np.int64), shape)
-    row = np.broadcast_to(mask.rows_at()[:, None], shape)
-    column = np.broadcast_to(sample[inside][None, :], shape)
+    places = spread(picked.astype(np.int64), shape)
+    row = spread(mask.rows_at()[:, None], shape)
+    column = spread(sample[inside][None, :], shape)
     lane = row + column * info.rows
-    at_row = np.broadcast_to(np.arange(mask.height)[:, None], shape)
-    at_column = np.broadcast_to(taken[None, :], shape)
-    fields = [places, lane, np.broadcast_to(block[None, :], shape), at_row, at_column]
+    at_row = spread(np.arange(mask.height)[:, None], shape)
+    at_column = spread(taken[None, :], shape)
+    fields = [places, lane, spread(block[None, :], shape), at_row, at_column]
     if mask.dense is not None:
         chosen = mask.dense[:, taken]
         fields = [field[chosen] for field in fields]
@@ -119,8 +119,8 @@ def _by_address(fields: list[Array]) -> AccessLanes:
     place = address * _SAMPLE + block
     order = np.argsort(place, kind="stable")
     address, lane, block, rows, columns, place = (field[order] for field in (*fields, place))
-    starts = np.flatnonzero(np.r_[True, place[1:] != place[:-1]])
-    ends = np.r_[starts[1:], address.size] - 1
+    starts = starts_of(place)
+    ends = np.append(starts[1:], address.size) - 1
     low, high = lane[starts], lane[ends]
     if starts.size == address.size:
         low = high

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from engine.backends.emulator.registers.masks import WARP, Mask
-from engine.backends.emulator.registers.values import plain, spread
+from engine.backends.emulator.registers.values import plain, spread, starts_of
 from engine.backends.emulator.state.events import Access
 from engine.backends.emulator.state.machine import Machine
 from engine.records import Array
@@ -97,7 +97,7 @@ class Causality:
         rows = (self.known if releases else self._fenced)[groups]
         if releases:
             rows[np.arange(groups.size), groups] = time
-        starts = np.flatnonzero(np.r_[True, words[1:] != words[:-1]])
+        starts = starts_of(words)
         rows = np.maximum.reduceat(rows, starts, axis=0) if starts.size < words.size else rows
         numbers = words[starts].tolist()
         if access.site.op != "st":  # an atomic continues the release of the value that it updates
@@ -119,7 +119,7 @@ class Causality:
         order = np.argsort(groups, kind="stable")
         order = order[told[order] > 0]
         groups, rows = groups[order], self._rows[told[order]]
-        starts = np.flatnonzero(np.r_[True, groups[1:] != groups[:-1]])
+        starts = starts_of(groups)
         if starts.size < groups.size:
             groups, rows = groups[starts], np.maximum.reduceat(rows, starts, axis=0)
         into = self.known if acquires else self._heard

@@ -242,7 +242,7 @@ class Clocks:
             loose &= before.epoch >= after.epoch
         if not loose.any():
             return loose
-        at = np.flatnonzero(loose)
+        at = loose.nonzero()[0]
         lane, other = before.lane[at], after.lane[at]
         ordered = (lane // WARP == other // WARP) & (
             before.clock[at] < self._limit(lane, other, after.clock[at], one_block)

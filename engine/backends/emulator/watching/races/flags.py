@@ -177,6 +177,7 @@ class Flags:
         self._flagged = np.zeros(grid_blocks, np.int64)  # the last written flag, with or without a fence
         self._read_in = np.zeros(grid_blocks, np.int64)  # the last flag read
         self._scopes: tuple[Scope, Scope] | None = None
+        self._announced = False  # whether any lane of the grid has executed a fence or published anything
         self.start_chunk(0, 1)
 
     def start_chunk(self, first: int, blocks: int) -> None:
@@ -211,7 +212,7 @@ class Flags:
 
     def fence(self, mask: Mask, time: int, clock: Array, epoch: Array, block_only: bool) -> None:
         """Record a fence. `clock`, `epoch`: broadcast to [T, B]; `block_only`: for the lanes' own block."""
-        self.used = True
+        self.used = self._announced = True
         heard = self._zeros() if self._heard is None else self._heard
         for scope in self._both()[: 1 if block_only else 2]:
             scope.fence(mask, time, clock, epoch, heard)
@@ -244,7 +245,7 @@ class Flags:
             self._causality.write_flag(access, time, release is not None)
         if release is None and not self.used:
             return 0
-        self.used = True
+        self.used = self._announced = True
         inner, outer = self._both()
         known = None if self._parts is None else self._parts.known_to(mask)
         inner.publish(mask, time, clock, epoch, release is not None, known, knowing)
@@ -288,7 +289,7 @@ class Flags:
         """Record that a barrier of the block releases the lanes of `mask`, perhaps some of its lanes."""
         if self._causality is not None:
             self._causality.pass_barrier(mask, time)
-        if self.used or self._heard is not None:
+        if self._announced and (self.used or self._heard is not None):
             heard = self._zeros() if self._heard is None else self._heard
             for scope in self._both():
                 scope.pass_barrier(mask, heard)
@@ -344,7 +345,7 @@ class Flags:
         (block, row), (here, reader) = self._places(lane, one_block), self._places(other, one_block)
         inside, reader_at = block == here, (reader, here - self.first)
         known: Array = np.zeros(lane.shape, bool)
-        if self._scopes is not None:
+        if self._announced and self._scopes is not None:
             for scope, chosen in zip(self._scopes, (inside, ~inside), strict=True):
                 acquired = scope.acquired[reader_at] > time
                 known |= chosen & acquired & scope.has_published(before, at, block, row)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.backends.emulator.registers.values import plain
+from engine.backends.emulator.registers.values import plain, spread
 from engine.backends.emulator.state.events import Access, ChunkInfo, Site
 from engine.backends.emulator.state.machine import Machine
 from engine.backends.emulator.state.memory import DeviceArray
@@ -26,8 +26,8 @@ def find_conflicting_lanes(
     mask = access.mask
     shape = (mask.height, mask.width)
     first = 0 if shared else info.first
-    places = np.broadcast_to(mask.rows_at()[:, None] + (mask.columns_at() + first) * info.rows, shape)[:, columns]
-    address = np.broadcast_to(plain(access.address).astype(np.int64), shape)[:, columns]
+    places = spread(mask.rows_at()[:, None] + (mask.columns_at() + first) * info.rows, shape)[:, columns]
+    address = spread(plain(access.address).astype(np.int64), shape)[:, columns]
     if shared:  # the same offset in another block is another place
         address = address + (np.arange(address.shape[1]) << 32)
     active = slice(None) if mask.dense is None else mask.dense[:, columns].ravel()
@@ -35,7 +35,7 @@ def find_conflicting_lanes(
     order = np.argsort(address, kind="stable")
     same = np.flatnonzero(address[order[1:]] == address[order[:-1]])
     for value in access.values:
-        values = np.broadcast_to(value, shape)[:, columns].ravel()[active][order]
+        values = spread(value, shape)[:, columns].ravel()[active][order]
         differ = same[values[same] != values[same + 1]]
         if differ.size:
             one, two = order[differ[0]], order[differ[0] + 1]
