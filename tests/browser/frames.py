@@ -59,7 +59,8 @@ class Smooth:
 MOVES = """() => new Promise((done) => {
   const frames = [];
   const look = (now) => {
-    const moving = document.getAnimations().some(({ effect, playState }) => effect.target?.matches?.('.line') && playState === 'running');
+    const ofLine = ({ effect, playState }) => effect.target?.matches?.('.line') && playState === 'running';
+    const moving = document.getAnimations().some(ofLine);
     if (moving) frames.push(now);
     if (moving || !frames.length) requestAnimationFrame(look); else done(frames);
   };
