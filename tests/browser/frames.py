@@ -55,6 +55,32 @@ class Smooth:
     thread_ms: float
 
 
+# The frames of the screen from the first move of a line to the last one's end.
+MOVES = """() => new Promise((done) => {
+  const frames = [];
+  const look = (now) => {
+    const ofLine = ({ effect, playState }) => effect.target?.matches?.('.line') && playState === 'running';
+    const moving = document.getAnimations().some(ofLine);
+    if (moving) frames.push(now);
+    if (moving || !frames.length) requestAnimationFrame(look); else done(frames);
+  };
+  requestAnimationFrame(look);
+})"""
+
+
+def stepped(page: Page) -> Smooth:
+    """The lines of the source on the slide that is on the page, moving to the next rung."""
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable", {"timeDomain": "threadTicks"})
+    expect(page.locator(".slide .line").first).to_be_visible()
+    page.keyboard.press("ArrowRight")
+    busy = -thread_s(session)
+    frames = page.evaluate(MOVES)
+    busy += thread_s(session)
+    session.detach()
+    return Smooth((len(frames) - 1) / (frames[-1] - frames[0]) * 1000, 0.0, 0.0, 1000 * busy / len(frames))
+
+
 def watched(page: Page) -> Smooth:
     """The block that is on the page, played from its beginning."""
     session = page.context.new_cdp_session(page)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from xml.etree import ElementTree
+
 import pytest
+from PIL import Image
 from playwright.sync_api import Page, expect
 
 from tests.browser.test_dashboard import HARRIS, opened, run_ended, wait
@@ -71,3 +75,25 @@ def test_a_figure_that_changes_during_a_run_takes_the_place_of_the_one_before(pa
     expect(page.locator(".ytick.current")).to_have_text("#2")
     expect(page.locator(CHART)).to_have_count(1)
     assert page.locator(CHART).evaluate(SIZE) == size
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("form", ["svg", "png"])
+def test_a_plot_is_saved_for_a_slide_with_the_origin_of_its_numbers(
+    page: Page, address: str, tmp_path: Path, form: str
+) -> None:
+    opened(page, f"{address}{HARRIS}&show=rate")
+    expect(page.locator(f"{CHART}.drawn .xtick").first).to_be_visible()
+    page.locator(CHART).hover()
+    with page.expect_download() as waited:
+        page.get_by_role("button", name=form.upper(), exact=True).click()
+    assert waited.value.suggested_filename.startswith("bandwidth-harris")
+    path = tmp_path / f"plot.{form}"
+    waited.value.save_as(path)
+    if form == "png":
+        with Image.open(path) as image:
+            assert image.size == (1920, 1080)
+    else:
+        root = ElementTree.parse(path).getroot()
+        assert (root.get("width"), root.get("height")) == ("1920", "1080")
+        assert "NVIDIA H200" in " ".join(root.itertext())

@@ -1,6 +1,8 @@
 // Draws a Plotly figure in the page's type and colours, as large as its place. Streamlit calls it again with each new
-// figure, and when the theme changes.
+// figure, and when the theme changes. Two buttons save it for a slide.
 
+// Pixels of a saved plot, its type against the page's, and its font: a file does not carry the page's own.
+const SAVED = { width: 1920, height: 1080, scale: 1.6, family: 'Arial, Helvetica, sans-serif' };
 const charts = new WeakMap(); // the component's element -> its chart
 
 export default async function ({ data, parentElement }) {
@@ -22,6 +24,11 @@ function begin(parent) {
   root.className = 'chart';
   root.setAttribute('role', 'figure');
   const chart = { root, sizes: new ResizeObserver(() => draw(chart)) };
+  const bar = parent.appendChild(Object.assign(document.createElement('div'), { className: 'saveplot' }));
+  for (const format of ['svg', 'png']) {
+    const words = { type: 'button', textContent: format.toUpperCase(), title: `Save this plot, ${SAVED.width} × ${SAVED.height}` };
+    bar.appendChild(Object.assign(document.createElement('button'), words)).onclick = () => save(chart, format);
+  }
   chart.sizes.observe(root);
   charts.set(parent, chart);
   return chart;
@@ -41,6 +48,18 @@ function draw(chart) {
     window.Plotly.relayout(root, { ...size, template });
   }
   Object.assign(chart, { figure, style });
+}
+
+// Save the figure with its description and the origin of its numbers.
+async function save({ template, data: { figure, alt, origin } }, format) {
+  const { data, layout } = JSON.parse(figure), { width, height, scale } = SAVED;
+  const words = [alt, origin].map((text) => text.replace(/[&<>]/g, (c) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;' })[c]));
+  const title = { text: `<b>${words[0]}</b><br>${words[1]}`, x: 0.02, xanchor: 'left', y: 0.955, yanchor: 'top', font: { size: 17 } };
+  const margin = { ...layout.margin, t: (layout.margin?.t ?? 40) + 84 }, font = { ...layout.font, family: SAVED.family };
+  const sized = { ...layout, template, font, title, margin, width: width / scale, height: height / scale };
+  const href = await window.Plotly.toImage({ data, layout: sized }, { format, width: width / scale, height: height / scale, scale });
+  const name = alt.toLowerCase().replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '');
+  Object.assign(document.createElement('a'), { href, download: `${name}.${format}` }).click();
 }
 
 function clear(chart) {

@@ -18,10 +18,10 @@ _SCRIPT = Path(__file__).with_name("chart.js")
 Height = Literal["stretch", "content"]
 
 
-def chart(figure: Mapping[str, Any], *, key: str, alt: str, height: Height = "stretch") -> None:
-    """Draw a figure. `alt`: its description for a screen reader. `height`: as high as its container
-    ("stretch") or as the figure says ("content")."""
-    _mount(json.dumps(figure, allow_nan=False, ensure_ascii=False), key, alt, height)
+def chart(figure: Mapping[str, Any], *, key: str, alt: str, origin: str) -> None:
+    """Draw a figure as high as its container. `alt`: its description for a screen reader. `origin`: of its numbers, for
+    a saved plot."""
+    _mount(json.dumps(figure, allow_nan=False, ensure_ascii=False), key, alt, origin, "stretch")
 
 
 class Chart:
@@ -31,8 +31,9 @@ class Chart:
         self._container, self._key = container, key
         self._drawn: list[str] = []
 
-    def draw(self, figure: Mapping[str, Any], *, alt: str, height: Height = "stretch") -> None:
-        """Draw a figure in place of the one before; an unchanged figure stays as it is."""
+    def draw(self, figure: Mapping[str, Any], *, alt: str, origin: str, height: Height = "stretch") -> None:
+        """Draw a figure in place of the one before; an unchanged figure stays as it is. `height`: as high as its
+        container ("stretch") or as the figure says ("content")."""
         text = json.dumps(figure, allow_nan=False, ensure_ascii=False)
         if self._drawn[-1:] == [text]:
             return
@@ -42,11 +43,17 @@ class Chart:
         # the two would blank the page.
         key = f"{self._key} {sha256(text.encode()).hexdigest()[:16]} {self._drawn.count(text)}"
         with self._container:
-            _mount(text, key, alt, height)
+            _mount(text, key, alt, origin, height)
 
 
-def _mount(figure: str, key: str, alt: str, height: Height) -> None:
-    data = {"figure": figure, "alt": alt, "fills": height != "content", "library": library("plotly-basic.min.js")}
+def _mount(figure: str, key: str, alt: str, origin: str, height: Height) -> None:
+    data = {
+        "figure": figure,
+        "alt": alt,
+        "origin": origin,
+        "fills": height != "content",
+        "library": library("plotly-basic.min.js"),
+    }
     _component()(key=key, data=data, height=height)
 
 

@@ -233,7 +233,7 @@ window.kernelLadder = (() => {
   // does not fit even so, there are fewer lines around each change, then less text below, then no old lines; a new line
   // is never folded.
   const sized = new ResizeObserver((slides) => {
-    for (const slide of slides) fit(slide.target.querySelector('.lines'));
+    for (const { target } of slides) if (target.isConnected) fit(target.querySelector('.lines'));
   });
   const whole = new WeakMap(); // the lines -> their HTML
   const ROOMS = [[4, true, true], [2, true, true], [1, true, true], [1, true, false], [1, false, false], [0, false, false]];
@@ -258,6 +258,24 @@ window.kernelLadder = (() => {
       lines.style.fontSize = `${size}px`;
     }
     toChange(lines);
+    move(lines);
+  }
+  // From rung to rung, each line of a slide's source moves from its old place to its new one, and new lines appear.
+  const STEP = { duration: 320, easing: 'ease-in-out' };
+  let places = null; // of the lines on the last slide
+  function move(lines) {
+    const made = { lines, tops: new Map() };
+    const still = !places || places.lines === lines || matchMedia('(prefers-reduced-motion: reduce)').matches;
+    const shown = [...lines.querySelectorAll('.line')].map((line) => [line, line.querySelector('.code').textContent.trim(), line.getBoundingClientRect()]);
+    for (const [line, text, { top, height }] of shown) {
+      if (!height) continue; // folded
+      const before = still ? undefined : places.tops.get(text)?.shift();
+      if (before !== undefined && before !== top) line.animate([{ transform: `translateY(${before - top}px)` }, { transform: 'none' }], STEP);
+      else if (!still && before === undefined) line.animate([{ opacity: 0 }, { opacity: 0, offset: 0.4 }, { opacity: 1 }], STEP);
+      made.tops.set(text, [...(made.tops.get(text) ?? []), top]);
+    }
+    places = made;
+    lines.dataset.placed = '';
   }
   // Fold the lines further than `context` lines from a change and, without `old`, those of the rung before.
   function fold(lines, context, old) {

@@ -75,7 +75,7 @@ def show_banks(trace: Trace, warp: int) -> None:
     st.html(f'<div class="waves">{names}<span><i style="background:{GREEN}"></i>global</span>'
             f"<span>{part}, emulated</span></div>")  # fmt: skip
     figure = bank_figure(trace, warp, busiest(shown), LOOK)
-    chart(figure, key="banks", alt=f"The memory accesses of warp {warp}, one after the other")
+    chart(figure, key="banks", alt=f"The memory accesses of warp {warp}, one after the other", origin=_origin(trace))
 
 
 def show_lanes(trace: Trace, warp: int | None) -> None:
@@ -91,7 +91,11 @@ def show_lanes(trace: Trace, warp: int | None) -> None:
         f"<small>emulated{part}</small></p></div>"
     )
     figure = lane_figure(trace, warp, LOOK)
-    chart(figure, key="lanes", alt=f"What each lane of {whose} executes, step by step")
+    chart(figure, key="lanes", alt=f"What each lane of {whose} executes, step by step", origin=_origin(trace))
+
+
+def _origin(trace: Trace) -> str:
+    return f"{trace.kernel}, block {trace.block:,} of {trace.threads:,} threads, emulated, {trace.schedule}"
 
 
 def _part(trace: Trace, found: int, most: int, what: str) -> str:

@@ -213,7 +213,7 @@ def show_motion(ladder: Ladder, position: int, inside: InsideWork) -> None:
     """Show the animated block, beside the previous rung's if that has such a block."""
     if inside.picture is not None and inside.picture.ended:
         st.html(ENDED_EARLY)
-    component.show(drawn_pictures(ladder, position, inside), HEIGHT, not position)
+    component.show(drawn_pictures(ladder, position, inside), HEIGHT, before=position > 0)
 
 
 def show_change(ladder: Ladder, position: int, inside: InsideWork, counter: str) -> None:

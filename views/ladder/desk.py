@@ -10,15 +10,14 @@ import streamlit as st
 from engine.catalogue import LADDERS
 from engine.figures.look import Look
 from engine.history import tables
-from engine.history.history import Known, device_line, environment_line
-from engine.records.words import size_text
+from engine.history.history import Known, environment_line
 from engine.service.warm_up import run_of, timed_of
 from views.html import table
 from views.ladder import source
 from views.ladder.actions import follow_button, run_buttons, toggle_presenting
 from views.ladder.panels.bars import TIMES
 from views.ladder.resolve import resolved
-from views.ladder.results import Results, bars_of, shows_counters
+from views.ladder.results import Results, bars_of, shows_counters, sources
 from views.ladder.view import WORK, Bars, Facts, Page, Scene, Section, facts_of
 from views.server.navigation import toolbar
 from views.shared import address, keyboard, work
@@ -140,7 +139,7 @@ class Table:
     def show(self, facts: Facts) -> None:
         """Draw the known measurements."""
         page = self._page
-        counts, headings = _counts(page, facts), _headings(page, facts)
+        counts, headings = _counts(page, facts), sources(page, facts)
         lectures = sorted({str(row["lecture_origin"]) for row in facts.rows if row["lecture_origin"] is not None})
         below = under_table(lectures, environment(facts.known, page.position), page.topic.data_note)
         self._rows.html(table.ladder_html(facts.rows, page.topic.metric, page.position, counts, headings))
@@ -149,19 +148,6 @@ class Table:
 
 def _counts(page: Page, facts: Facts) -> bool:
     return page.counting or any(fact.counted for fact in facts.known)
-
-
-def _headings(page: Page, facts: Facts) -> dict[str, str]:
-    """Return the sources of the times and the counters, and their N if they differ."""
-    times = sorted({device_line(fact.timed) for fact in facts.known if fact.timed})
-    headings = {
-        "times": f"Times: {' and '.join(times)}" if times else "Times: none measured or recorded for these choices",
-        "counters": "Counted by the emulator, live",
-    }
-    if page.run.n != page.choice.n:
-        headings["times"] += f", N = {size_text(page.choice.n)}"
-        headings["counters"] += f", N = {size_text(page.run.n)}"
-    return headings
 
 
 def environment(known: Sequence[Known], position: int) -> list[str]:

@@ -76,7 +76,21 @@ class Drawing:
         if not isinstance(plot, Scene):
             figure = covered(self._look) if _is_held_back(page) else plot.figure(page, facts, self._look)
             height: Literal["content", "stretch"] = "content" if self._look.pane else "stretch"
-            self._chart.draw(figure, alt=f"{plot.title}: {page.ladder.title}", height=height)
+            alt, origin = f"{plot.title}: {page.ladder.title}", " · ".join(sources(page, facts).values())
+            self._chart.draw(figure, alt=alt, origin=origin, height=height)
+
+
+def sources(page: Page, facts: Facts) -> dict[str, str]:
+    """Return the sources of the times and the counters, and their N if they differ."""
+    times = sorted({device_line(fact.timed) for fact in facts.known if fact.timed})
+    headings = {
+        "times": f"Times: {' and '.join(times)}" if times else "Times: none measured or recorded for these choices",
+        "counters": "Counted by the emulator, live",
+    }
+    if page.run.n != page.choice.n:
+        headings["times"] += f", N = {size_text(page.choice.n)}"
+        headings["counters"] += f", N = {size_text(page.run.n)}"
+    return headings
 
 
 def _is_held_back(page: Page) -> bool:

@@ -72,11 +72,13 @@ def whole() -> bool:
     return st.session_state.get(WHOLE) == "1"
 
 
-def show(drawn: Sequence[Drawn], height: str, first: bool, hall: bool = False, few: bool | None = None) -> None:
+def show(
+    drawn: Sequence[Drawn], height: str, *, before: bool, few: bool = False, sizes: bool = False, hall: bool = False
+) -> None:
     """Draw the pictures on one clock.
 
-    `height`: in CSS, or "100%" of the container. `first`: there is no previous rung to show beside it. `hall`: all
-    words are readable from the back row. `few`: the block has the teaching size; None: there is no choice.
+    `height`: in CSS, or "100%" of the container. `before`: a button shows the previous rung beside it. `few`: the block
+    has the teaching size; `sizes`: a button changes that. `hall`: all words are readable from the back row.
     """
     _component()(
         key=KEY,
@@ -93,8 +95,9 @@ def show(drawn: Sequence[Drawn], height: str, first: bool, hall: bool = False, f
             "height": height,
             "hall": hall,
             "told": " Beside it: ".join(f"{one.title}: {one.picture.words}" for one in drawn),
-            "beside": None if first else beside(),
-            "whole": None if few is None else not few,
+            "beside": beside() if before else None,
+            "few": few,
+            "whole": not few if sizes else None,
         },
     )
 

@@ -43,7 +43,7 @@ function light(number) {
 class Player {
   constructor(data, parent, tell, before) {
     this.id = data.id;
-    this.films = data.pictures.map((drawn) => new Film(JSON.parse(drawn.picture), drawn, data.whole === false));
+    this.films = data.pictures.map((drawn) => new Film(JSON.parse(drawn.picture), drawn, data.few));
     for (const film of this.films) film.tree = treeOf(film);
     this.main = this.films.at(-1);
     this.stops = stopsOf(this.films);
@@ -80,7 +80,7 @@ class Player {
     this.buttons.whole.setAttribute('aria-pressed', String(data.whole));
     this.size.textContent = `drawn: ${this.main.launch}`;
     this.root.classList.toggle('hall', data.hall);
-    this.root.classList.toggle('few', data.whole === false);
+    this.root.classList.toggle('few', data.few);
     this.screen.palette = data.palette;
     this.root.style.setProperty('--height', data.height);
     this.canvas.setAttribute('aria-label', data.told);

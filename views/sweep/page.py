@@ -96,9 +96,10 @@ class SweepResults:
         values = {cell: value_of(fact, sweep.key) for cell, fact in facts.items()}
         sources = sorted({device_line(m) for fact in facts.values() if (m := fact.counted if counted else fact.timed)})
         missing = "run the sweep" if counted or menus.has_gpu() else "no run was recorded for these choices"
-        said = escape(", ".join(sources) or missing)
+        origin = ", ".join(sources) or missing
+        said = escape(origin)
         self._title.html(f'<h2 class="sweeptitle" title="{said}">{column.heading}<small>{said}</small></h2>')
-        self._lines(facts, values)
+        self._lines(facts, values, origin)
         if sweep.over == "elements" and any(values.values()) and not counted:
             variants = {KERNELS[kernel].title: known_of(kernel, values) for kernel in sweep.kernels}
             judged = judged_variants(variants, sweep.values, sweep.smallest, " and ".join(sources))
@@ -107,10 +108,11 @@ class SweepResults:
         self._lecture.html((sweep.over == "blocks" and lecture_html(sweep)) or NOTHING)
         self._reasons.html(reasons_of(facts))
 
-    def _lines(self, facts: dict[Cell, Known], values: dict[Cell, float | None]) -> None:
+    def _lines(self, facts: dict[Cell, Known], values: dict[Cell, float | None], origin: str) -> None:
         figure = lines(self._sweep, facts, values, self._height) if self._chart is not None else None
         if self._chart is not None and figure is not None:
-            self._chart.draw(figure, alt=f"{COLUMNS[self._sweep.key].heading} over {self._sweep.label}")
+            alt = f"{COLUMNS[self._sweep.key].heading} over {self._sweep.label}"
+            self._chart.draw(figure, alt=alt, origin=origin)
 
 
 def facts_of(sweep: Sweep) -> dict[Cell, Known]:

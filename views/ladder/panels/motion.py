@@ -48,7 +48,7 @@ def drawn_choice(page: Page, position: int) -> Settled:
 
 def show(page: Page) -> None:
     """Show the rung's block once it is drawn, and the previous rung's beside it on request."""
-    show_block(page, page.position > 0 and component.beside(), choosable=page.position > 0)
+    show_block(page, page.position > 0 and component.beside(), choosable=True)
 
 
 def show_block(page: Page, beside: bool, choosable: bool) -> None:
@@ -77,8 +77,8 @@ def _draw(page: Page, inside: InsideWork, choosable: bool) -> None:
         messages.warning(inside.reason or "There is nothing to draw.")
         return
     pictures = drawn_pictures(page.ladder, page.position, inside)
-    hall = page.presenting or not choosable
-    component.show(pictures, "100%", not (choosable and page.position), hall, not component.whole())
+    component.show(pictures, "100%", before=choosable and page.position > 0, few=not component.whole(), sizes=choosable,
+                   hall=page.presenting or not choosable)  # fmt: skip
 
 
 def drawn_pictures(ladder: Ladder, position: int, inside: InsideWork) -> list[component.Drawn]:
