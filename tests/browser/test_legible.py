@@ -82,7 +82,7 @@ TYPE = """([small, lesson]) => {
     if (!node.textContent.trim() || part.closest('style, script, .st-key-motion, [baseline-shift=super]')) continue;
     if (!part.checkVisibility({ opacityProperty: true, visibilityProperty: true })) continue;
     if (part.closest('tspan[dy]:not(.line)')) continue; // an exponent
-    const least = part.closest('.presenting h1, .idea, .tile strong') && !part.closest('small') ? lesson : small;
+    const least = part.closest('.presenting h1, .idea:not(.long), .idea b, .tile strong') && !part.closest('small') ? lesson : small;
     if (size < least - 0.0003) found.add(`${(100 * size).toFixed(2)}%: ${node.textContent.trim().slice(0, 30)}`);
   }
   return [...found];
@@ -96,7 +96,7 @@ def plots(ladder: Ladder, most_rungs: int) -> Iterator[str]:
               "cache": "cold-clean", "device": "emulator", "combine": "", "parameter": ""}  # fmt: skip
     for position, rung in enumerate(ladder.rungs):
         times = tuple(choice_of(each, chosen, rung) for each in ladder.rungs)
-        page = resolved(view.Page(ladder, position, times, times, False, TIMES), "")
+        page = resolved(view.Page(ladder, position, times, times, False, len(times), TIMES), "")
         for plot in PLOTS:
             most = 1 if isinstance(plot, view.Bars) else most_rungs
             if isinstance(plot, view.Scene) or not plot.offered(page) or seen.get(plot.name, 0) >= most:
@@ -110,7 +110,7 @@ def found(page: Page, url: str, slide: bool, key: str = "") -> dict[int, list[st
     first."""
     wrong = {}
     page.set_viewport_size(SIZES[0])
-    opened(page, f"{url}&present=1" if slide else url)
+    opened(page, f"{url}&present=1&reveal=all" if slide else url)
     if key:
         page.keyboard.press(key)
         expect(page.locator(".outcome .ok").first).to_contain_text("Correct")
