@@ -89,7 +89,7 @@ def _looked(store: Path, moment: int) -> Mapping[str, Record]:
     """Look at the folder of added files once a moment, for changes by any process."""
     folder = added_folder()
     try:
-        changed = os.stat(folder).st_mtime_ns
+        changed = folder.stat().st_mtime_ns
     except OSError:
         changed = 0
     return _records(FOLDER, folder, changed)
