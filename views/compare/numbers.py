@@ -30,7 +30,7 @@ def code_html(found: Mapping[Name, Side]) -> str:
 
 def numbers_html(found: Mapping[Name, Side], known: Mapping[Name, Known]) -> str:
     """Return the table: each number of A and of B with its origin, and B's over A's."""
-    heads = [heading("", "text"), *(heading(with_small(name, side.title)) for name, side in found.items()),
+    heads = [heading("Number", "text"), *(heading(with_small(name, side.title)) for name, side in found.items()),
              heading("B / A")]  # fmt: skip
     sizes = [side.n for side in found.values()]
     answers = (_answer(fact, n) for fact, n in zip(known.values(), sizes, strict=True))

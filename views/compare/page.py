@@ -17,7 +17,7 @@ from views.shared import address, keyboard, messages, work
 from views.shared.slots import RawHtml, Slot
 
 WORK, MOTION = "compare work", "compare motion"
-HEIGHT = "max(380px, 56vh)"
+HEIGHT = "max(380px, 56vh, (700px - 100vw) * 2)"  # on a phone the blocks are below each other
 
 
 def main() -> None:

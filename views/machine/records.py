@@ -10,6 +10,7 @@ from engine.history import records
 from engine.history.records import MOST_BYTES, Record, Refused, Summary
 from engine.records.words import many
 from views.access import visitor
+from views.html.parts import whole_dates
 from views.html.table import cell, heading, table
 from views.shared import messages
 from views.shared.messages import label
@@ -63,7 +64,7 @@ def _row(record: Record) -> list[str]:
     days = " to ".join(dict.fromkeys((said.days[0], said.days[-1]))) if said.days else "–"
     facts = (", ".join(said.drivers) or "–", days, f"{said.rows:,}", _older(said))
     title = f"<b>{escape(record.title)}</b>"
-    return [cell(title, "text"), *(cell(escape(fact), "text") for fact in facts)]
+    return [cell(title, "text"), *(cell(whole_dates(escape(fact)), "text") for fact in facts)]
 
 
 def _older(said: Summary) -> str:
