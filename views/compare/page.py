@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import streamlit as st
 
@@ -10,7 +11,7 @@ from engine.records import NotRunnable, Settled
 from views.compare import sides
 from views.compare.numbers import code_html, numbers_html
 from views.compare.sides import PLACES, Name, Side
-from views.inside.work import InsideChoice, InsideWork, work_on
+from views.inside.work import InsideChoice, work_on
 from views.picture import component
 from views.server.navigation import toolbar
 from views.shared import address, keyboard, messages, work
@@ -28,10 +29,13 @@ def main() -> None:
         sides.draw(name, side)
     for sentence in refused:
         messages.error(sentence)
-    address.publish("", {"a": st.session_state[PLACES["A"]], "b": st.session_state[PLACES["B"]]})
+    address.publish("", {"a": st.session_state[PLACES["A"]], "b": st.session_state[PLACES["B"]],
+                         "whole": st.session_state.get(component.WHOLE)})  # fmt: skip
     try:
         run = {name: side.run for name, side in found.items()}
-        drawn = {name: sides.drawn(side) for name, side in found.items()}
+        # Blocks of different sizes are drawn whole: at teaching size they would be equal.
+        other = found["A"].block != found["B"].block
+        drawn = {name: sides.drawn(side, other or component.whole()) for name, side in found.items()}
     except NotRunnable as why:
         keyboard.on_key({})
         messages.error(str(why))
@@ -58,29 +62,27 @@ def main() -> None:
 
     work.follow(WORK, draw)
     draw()
-    motion(found, drawn["A"], drawn["B"])
+    motion(found, drawn, None if other else not component.whole())
 
 
-def motion(found: Mapping[Name, Side], a: Settled | None, b: Settled | None) -> None:
-    """Draw one block of each side on one clock."""
+def motion(found: Mapping[Name, Side], drawn: Mapping[Name, Settled | None], few: bool | None) -> None:
+    """Draw one block of each side on one clock. `few`: at teaching size; None: there is no choice."""
+    a, b = drawn["A"], drawn["B"]
     if a is None or b is None:
-        lacking = " and ".join(name for name, each in (("A", a), ("B", b)) if each is None)
+        lacking = " and ".join(name for name, choice in drawn.items() if choice is None)
         messages.info(f"The emulator runs no blocks of {lacking}, so there is no picture.")
         return
     inside = work_on(MOTION, InsideChoice(b, a, 0, 1, "motion"))
     work.follow(MOTION, lambda: None)
-    show_pictures(found, inside)
-
-
-def show_pictures(found: Mapping[Name, Side], inside: InsideWork) -> None:
-    """Draw the blocks that could be drawn, and say which could not."""
-    pictures = {"A": inside.picture_before, "B": inside.picture}
-    for name, picture in pictures.items():
+    shown = []
+    for name, choice, picture in (("A", a, inside.picture_before), ("B", b, inside.picture)):
         if picture is None:
             messages.warning(f"{name}: {(inside.reason if name == 'B' else '') or 'No block of it could be drawn.'}")
-    shown = [(f"{name}: {found[name].title}", picture) for name, picture in pictures.items() if picture is not None]
+        else:
+            rung = found[name].step
+            shown.append(component.Drawn(replace(rung, label=f"{name}: {rung.label}"), choice, picture))
     if shown:
-        component.show(shown, HEIGHT, choosable=False)
+        component.show(shown, HEIGHT, first=True, few=few)
 
 
 main()

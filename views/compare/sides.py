@@ -16,7 +16,7 @@ from engine.history.records import records
 from engine.records import NotRunnable, Settled
 from engine.records.words import size_text
 from views.ladder import resolve
-from views.ladder.panels.motion import short_run
+from views.ladder.panels.motion import is_drawn, short_run
 from views.shared import menus, rungs
 from views.shared.menus import AUTO, LOCKSTEP, SCHEDULES
 
@@ -171,9 +171,9 @@ def named(side: Side, run: Settled) -> str:
     return f"{side.title}, N = {size_text(run.n)}"
 
 
-def drawn(side: Side) -> Settled | None:
-    """Return the short run whose block is drawn; None if the emulator runs no blocks of this kernel. NotRunnable."""
-    kernel = KERNELS[side.step.kernel]
-    if kernel.processor != "gpu" or not kernel.emulated:
+def drawn(side: Side, whole: bool) -> Settled | None:
+    """Return the short run whose block is drawn, at teaching size or `whole`; None if the emulator runs no blocks of
+    this kernel. NotRunnable."""
+    if not is_drawn(KERNELS[side.step.kernel]):
         return None
-    return replace(short_run(side.lecture, side.run), schedule=menus.schedule_of(side.order), record=None)
+    return replace(short_run(side.lecture, side.run, whole), schedule=menus.schedule_of(side.order))

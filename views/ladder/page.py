@@ -60,7 +60,12 @@ def drawer(topic: Topic, rung: Rung) -> None:
 
 def changed_settings(ladder: Ladder, kernel: Kernel) -> str:
     """Return the device that runs, and the choices in the drawer that differ from the lecture's."""
-    usual = {"record": next(iter(records()), AUTO), "dtype": ladder.dtype, "cache": CACHE_STATES[0], "schedule": LOCKSTEP}
+    usual = {
+        "record": next(iter(records()), AUTO),
+        "dtype": ladder.dtype,
+        "cache": CACHE_STATES[0],
+        "schedule": LOCKSTEP,
+    }
     values = {name: str(st.session_state.get(name) or AUTO) for name in DRAWER}
     changed = [f"{DRAWER[name]} {value}" for name, value in values.items() if value not in (AUTO, usual.get(name))]
     if kernel.parameter and (value := menus.chosen_parameter(kernel)):

@@ -22,7 +22,8 @@ _LISTS = ("kernels", "blocks", "sizes", "values", "elements")
 _TOPICAL = ("n", "block", "dtype")
 # Left out of the address if they have their default.
 OPTIONAL = ("present", "reveal", "stage", "show", "counter", "grid", "parameter", "combine", "record", "heat",
-            "look", "schedule", "launch", "b", "warp", "beside", "whole", "partitions", "gpu", "student", "follow")  # fmt: skip
+            "look", "schedule", "launch", "b", "warp", "beside", "whole", "partitions", "gpu", "student",
+            "follow")  # fmt: skip
 QUIET = ("reveal", "stage", "theme")  # a change of these alone is no step that Back would undo
 _RENAMED = {("compare", "b"): "other"}  # a name that another page uses: (page, name) -> its name in the session
 _KEPT, _PAGE, _TOPIC, _GIVEN = "choices kept", "page shown", "topic shown", "names in the address"
