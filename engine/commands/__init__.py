@@ -132,7 +132,7 @@ def _parser() -> argparse.ArgumentParser:
     lab_parsers.add_parsers(commands, _whole_number, _lab)
     sheet_parsers.add_parsers(commands, _lab)
     record = commands.add_parser("record", help="the whole catalogue on this GPU -> a recorded-run file")
-    record.add_argument("--quick", action="store_true", help="one block size and four sizes a kernel")
+    record.add_argument("--quick", action="store_true", help="two minutes: the ladders as they open, and a few sizes")
     record.set_defaults(command=_record)
 
     warm = commands.add_parser("warm", help="before a lecture: every rung of these ladders run once, and what is ready")

@@ -49,6 +49,7 @@ COLD, COLD_AND_HOT = CACHE_STATES[:1], (CACHE_STATES[0], CACHE_STATES[-1])
 POWERS = tuple(2**power for power in range(10, 31))
 ELEMENT_SIZES = tuple(2**power for power in range(20, 29, 2))
 ELEMENT_BLOCK = 256
+QUICK_LIMIT_S = 0.1  # of one run
 LARGE_SIZES, LARGE_OPERATIONS = (2**26, 2**28), ("prefix sum", "selection", "maximum")
 LARGER = 2  # sizes beyond the ladder's own at which a parameter is varied
 
@@ -68,10 +69,15 @@ class Item:
 
 
 def contents(quick: bool = False) -> Iterator[Item]:
-    """Return every choice of a recording in order; a choice may come twice. `quick`: few of them."""
+    """Return every choice of a recording in order; a choice may come twice. `quick`: those that fit into
+    QUICK_BUDGET_S, first every rung as its ladder opens, then a few sizes of every kernel."""
     if quick:
+        for item in _rungs():
+            if item.choice.n in [ladder.n for ladder in _ladders_of(KERNELS[item.choice.kernel])]:
+                yield replace(item, caches=COLD, limit_s=QUICK_LIMIT_S, every_peer=False)
         for topic in TOPICS.values():
-            yield from _sweep(topic, topic.kernels[0].dtypes[:1], topic.sizes[1::3], COLD, (topic.default_block_size,))
+            dtypes, blocks = topic.kernels[0].dtypes[:1], (topic.default_block_size,)
+            yield from _sweep(topic, dtypes, topic.sizes[1::3], COLD, blocks, limit_s=QUICK_LIMIT_S)
         return
     reduction = TOPICS["reduction"]
     yield from _rungs()
@@ -194,6 +200,7 @@ def _on_gpu(kernel: str, n: int, block_size: int, grid_size: int | None = None, 
 
 
 BUDGET_S = 520.0  # one recording must fit into a short use of a GPU
+QUICK_BUDGET_S = 100.0  # leaves 20 s of two minutes for the start, the choice under way at the end, and the file
 SAMPLING_MS = 8.0  # milliseconds per row, with at least 15 samples
 SLOW_US = 200e3  # beyond this size the cache state does not matter: only the first state is recorded
 
@@ -202,14 +209,16 @@ def record(
     quick: bool = False,
     progress: Progress | None = None,
     folder: Path = FOLDER,
-    budget_s: float = BUDGET_S,
+    budget_s: float | None = None,
 ) -> Path:
     """Measure the catalogue on this GPU and write `folder`/<gpu-name>.json.gz; returns its path.
 
     An existing file of the same GPU is completed: rows that a new measurement would only repeat stay, also from another
-    commit; the others stay until they are measured again. `quick`: one block size and a few sizes, in a separate file.
-    Stops after `budget_s` seconds. NotRunnable without a GPU.
+    commit; the others stay until they are measured again. `quick`: the ladders as they open and a few sizes, in a
+    separate file. Stops after `budget_s` seconds, by default BUDGET_S or QUICK_BUDGET_S. NotRunnable without a GPU.
     """
+    if budget_s is None:
+        budget_s = QUICK_BUDGET_S if quick else BUDGET_S
     if not has_gpu():
         raise NotRunnable(NEEDS_GPU)
     described, now = backend_named("gpu").describe(), this_session(environment())

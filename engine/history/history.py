@@ -17,9 +17,10 @@ from functools import lru_cache
 from engine.backends import cpu
 from engine.catalogue import KERNELS
 from engine.history.contract import flat, measurement_of
-from engine.history.recordings import KEY, Entry, entries
+from engine.history.recordings import KEY
+from engine.history.records import Record, record_of
 from engine.machine.environment import ENGINE, program_version
-from engine.plan import Key, key, strides
+from engine.plan import Key, key
 from engine.records import Measurement, Settled
 from engine.records.words import size_text, sizes_text
 from engine.store import database, measurements
@@ -123,7 +124,7 @@ def _read(found: tuple[str, str | None] | None) -> Measurement | None:
         return None
 
 
-_N, _KERNEL, _GRID, _PARAMETER = (KEY.index(name) for name in ("n", "kernel", "grid_asked", "parameter"))
+_N, _KERNEL, _PARAMETER = (KEY.index(name) for name in ("n", "kernel", "parameter"))
 
 _live = Live()
 
@@ -185,29 +186,38 @@ def latest(choice: Settled) -> Measurement | None:
 
 
 def recorded_for(choice: Settled) -> Measurement | None:
-    """Return the recorded run of `choice` on a GPU; None if it was not recorded or has an edited source."""
-    if choice.source is not None or choice.kernel not in KERNELS:
+    """Return the recorded run of `choice` in its record; None if it was not recorded there or has an edited source."""
+    record = record_of(choice.record)
+    if record is None or choice.source is not None or choice.kernel not in KERNELS:
         return None
-    found = _recorded().get(key(choice))
+    found = record.runs.get(key(choice))
     return found.measurement if found is not None else None
 
 
 def recorded_sizes(choice: Settled) -> tuple[int, ...]:
     """Return every n at which the choice was recorded with a right answer, all else equal, in order."""
-    return _sizes().get(_without_n(key(choice)), ())
+    record = record_of(choice.record)
+    return _sizes(record).get(_without_n(key(choice)), ()) if record is not None else ()
 
 
-@lru_cache(maxsize=32)
-def recorded_of(topic: str) -> frozenset[int]:
-    """Return every n at which a kernel of the topic was recorded with a right answer."""
+def recorded_of(topic: str, record: str | None = None) -> frozenset[int]:
+    """Return every n at which a kernel of the topic was recorded with a right answer, in this record or the first."""
+    found = record_of(record)
+    return _recorded_of(topic, found) if found is not None else frozenset()
+
+
+@lru_cache(maxsize=64)
+def _recorded_of(topic: str, record: Record) -> frozenset[int]:
     kernels = {name for name, kernel in KERNELS.items() if kernel.topic == topic}
-    return frozenset(own[_N] for own in _right() if own[_KERNEL] in kernels)
+    return frozenset(own[_N] for own in _right(record) if own[_KERNEL] in kernels)
 
 
-def swept_n(kernels: Collection[str]) -> int | None:
-    """Return the least n at which the most values of these kernels' parameter were recorded; None without records."""
+def swept_n(kernels: Collection[str], record: str | None = None) -> int | None:
+    """Return the least n at which the most values of these kernels' parameter were recorded, in this record or the
+    first; None without records."""
     found: dict[int, set[object]] = {}
-    for own in _right():
+    shown = record_of(record)
+    for own in _right(shown) if shown is not None else ():
         if own[_KERNEL] in kernels:
             found.setdefault(own[_N], set()).add(own[_PARAMETER])
     return min(found, key=lambda n: (-len(found[n]), n), default=None)
@@ -280,27 +290,15 @@ def _digest(kernel: str, source: str | None) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-@lru_cache(maxsize=1)
-def _recorded() -> dict[Key, Entry]:
-    found: dict[Key, Entry] = {}
-    striding = {name for name, kernel in KERNELS.items() if strides(kernel)}
-    for entry in entries():
-        found[entry.key] = entry
-        if entry.key[_GRID] is None and entry.key[_KERNEL] in striding:
-            # A grid that equals the kernel's own choice is the same run.
-            found.setdefault((*entry.key[:_GRID], entry.row["grid_size"]), entry)
-    return found
-
-
-def _right() -> Iterator[Key]:
+def _right(record: Record) -> Iterator[Key]:
     """Return the choices that were recorded with a right answer."""
-    return (own for own, entry in _recorded().items() if entry.row["status"] == "ok")
+    return (own for own, entry in record.runs.items() if entry.row["status"] == "ok")
 
 
-@lru_cache(maxsize=1)
-def _sizes() -> dict[Key, tuple[int, ...]]:
+@lru_cache(maxsize=4)
+def _sizes(record: Record) -> dict[Key, tuple[int, ...]]:
     found: dict[Key, tuple[int, ...]] = {}
-    for own in sorted(_right(), key=lambda own: own[_N]):
+    for own in sorted(_right(record), key=lambda own: own[_N]):
         found[_without_n(own)] = (*found.get(_without_n(own), ()), own[_N])
     return found
 

@@ -86,10 +86,10 @@ def still_holds(recording: Recording, key: Key, plan: Plan, now: Session) -> boo
     commit = then.environment.get("commit")
     if not then.methods:  # a file from before methods were noted
         return commit is not None and commit == now.environment.get("commit")
-    return all(then.methods.get(name) == now.methods[name] for name in _methods_used(key, row))
+    return all(then.methods.get(name) == now.methods[name] for name in methods_used(key, row))
 
 
-def _methods_used(key: Key, row: Row) -> list[str]:
+def methods_used(key: Key, row: Row) -> list[str]:
     """Return the methods that a row depends on. In the first cache state a row is incomplete without its libraries."""
     if cpu.named_in(_badges(row)):
         return ["cpu"]
@@ -140,9 +140,13 @@ def _rounded(name: str, value: Any) -> Any:
 
 def read(path: Path) -> Recording:
     """Read a file, also one in the form before sessions. ValueError: a form of another program."""
-    content = read_compressed(path)
+    return recording_of(read_compressed(path), path.name)
+
+
+def recording_of(content: dict[str, Any], file: str) -> Recording:
+    """Return the recording that a file's content holds. ValueError: a form of another program."""
     if content["format"] not in (1, FORMAT):
-        raise ValueError(f"{path.name} has format {content['format']}, this program reads {FORMAT}.")
+        raise ValueError(f"{file} has format {content['format']}, this program reads {FORMAT}.")
     if content["format"] == 1:
         content = _from_first_form(content)
     sessions = tuple(Session(**session) for session in content["sessions"])
@@ -170,13 +174,15 @@ def _from_first_form(content: dict[str, Any]) -> dict[str, Any]:
 class Entry:
     """A recorded run. Its Measurement is made on first use, because a page shows a few of tens of thousands.
 
-    `row`: the row of `key` in `recording`; `code`: the digest of the kernel's present code.
+    `row`: the row of `key` in `recording`; `code`: the digest of the kernel's present code; `record`: the name of the
+    record, for its choice.
     """
 
     recording: Recording
     key: Key
     row: Row
     code: str | None
+    record: str | None = None
 
     @cached_property
     def measurement(self) -> Measurement:
@@ -192,7 +198,7 @@ class Entry:
         if session.kernels.get(kernel.name) != self.code:
             badges += ("recorded with an earlier version of this kernel",)
         ran_on = cpu.named_in(badges)
-        choice = Settled(grid_size=named.pop("grid_asked"), device="gpu", **named)
+        choice = Settled(grid_size=named.pop("grid_asked"), device="gpu", record=self.record, **named)
         metric = TOPICS[kernel.topic].metric
         peak = None if ran_on or not kernel.has_peak else peak_of(recording.device, metric, choice.dtype)
         return Measurement(
@@ -209,20 +215,24 @@ class Entry:
         )
 
 
-@lru_cache(maxsize=4)
-def entries(folder: Path = FOLDER) -> tuple[Entry, ...]:
-    """Return every recorded run of the present kernels."""
-    if not folder.is_dir():
-        return ()
+def files(folder: Path) -> list[Path]:
+    """Return the recordings in a folder, one for each GPU: a quick one counts only until there is a full one."""
     paths = sorted(folder.glob("*.json.gz"))
     full = {path.name for path in paths if "-quick" not in path.name}
-    wanted = [path for path in paths if path.name in full or path.name.replace("-quick", "") not in full]
+    return [path for path in paths if path.name in full or path.name.replace("-quick", "") not in full]
+
+
+@lru_cache(maxsize=4)
+def entries(folder: Path = FOLDER) -> tuple[Entry, ...]:
+    """Return every recorded run of the present kernels, of all GPUs in the folder."""
+    return tuple(entry for path in files(folder) for entry in entries_of(read(path)))
+
+
+def entries_of(recording: Recording, record: str | None = None) -> tuple[Entry, ...]:
+    """Return the runs of the present kernels in one recording. `record`: its name."""
     now = {name: code_digest(kernel) for name, kernel in KERNELS.items()}
     return tuple(
-        Entry(recording, key, row, now[key[0]])
-        for recording in map(read, wanted)
-        for key, row in recording.rows.items()
-        if key[0] in now
+        Entry(recording, key, row, now[key[0]], record) for key, row in recording.rows.items() if key[0] in now
     )
 
 

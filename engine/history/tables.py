@@ -111,6 +111,7 @@ COLUMNS: dict[str, Column] = {
             "Whether every run gives the same bits. Sums of floats that are added "
             "in the order of the threads' arrival are rounded differently each time; all of them are right.",
         ),
+        Column("gpu", "GPU", "", MEASURED, "Of the time."),
         Column("origin", "Origin", "", MEASURED),
         Column("lecture_time_us", "Time", "µs", LECTURE),
         Column("lecture_bandwidth_gb_s", "Bandwidth", "GB/s", LECTURE),
@@ -178,6 +179,7 @@ def _ladder_row(
         "cumulative": cumulative,
         **_beside(timed),
         "same_bits": _same_bits(kernel, choice),
+        "gpu": gpu_of(timed),
         "origin": device_line(timed) if timed else None,
         "lecture_time_us": paper.time_ms * 1e3 if paper and paper.time_ms is not None else None,
         "lecture_bandwidth_gb_s": paper.bandwidth_gb_s if paper else None,
@@ -187,6 +189,13 @@ def _ladder_row(
         "caveats": " ".join(caveat.message for caveat in fact.counted.caveats) or None if fact.counted else None,
         **plotted(fact.counted.counters if fact.counted else None),
     }
+
+
+def gpu_of(measurement: Measurement | None) -> str | None:
+    """Return the name of the GPU that a measurement was made on; None for the emulator."""
+    if measurement is None or measurement.device.get("kind") != "gpu":
+        return None
+    return measurement.device.get("name")
 
 
 def counted_text(row: Mapping[str, Any], key: str) -> str:
@@ -286,6 +295,7 @@ def measurement_table(measurements: Sequence[Measurement]) -> pd.DataFrame:
             "status": m.status,
             "reason": m.reason,
             **_numbers(m if m.status in ("ok", "hazard") else None),
+            "gpu": gpu_of(m),
             "origin": device_line(m),
             **plotted(m.counters),
         }
@@ -303,6 +313,7 @@ def sweep_rows(cells: Sequence[tuple[Settled, Known]]) -> pd.DataFrame:
             "reason": fact.shown.reason if fact.shown else None,
             "checked": checked_by(fact.shown) if fact.shown else None,
             **_numbers(fact.timed),
+            "gpu": gpu_of(fact.timed),
             "origin": device_line(fact.timed) if fact.timed else None,
             **plotted(fact.counted.counters if fact.counted else None),
         }

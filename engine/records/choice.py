@@ -88,6 +88,8 @@ class Choice:
     `parameter`: the kernel's own parameter, if it has one (a stride, a number of ways). `schedule`: the order in which
     the emulator runs lanes and blocks, "lockstep", "independent:SEED" or "waves:BLOCKS". `source`: text that replaces
     the file. `device`: one of DEVICES, or "gpu:" and the name of a GPU model; `settle` moves that name to `model`.
+    `record`: the record of recorded runs that is shown beside it, by its name in engine.history.records; None: the
+    first one. A run does not depend on it.
     """
 
     kernel: str
@@ -103,6 +105,7 @@ class Choice:
     source: str | None = None
     source_name: str | None = None
     model: str | None = None
+    record: str | None = None
 
 
 @dataclass(frozen=True)

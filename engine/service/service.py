@@ -136,6 +136,7 @@ def submit(
     cancel the session's unfinished runs. `urgent`: before all waiting runs that are not.
     """
     check_here(choice)
+    choice = replace(choice, record=None)  # browsers that look at different records share a run
     job = Job(
         "engine.backends.measure:measure",
         (choice,),
@@ -266,7 +267,7 @@ def memory_of(choice: Settled) -> int:
 def _submit_block(
     function: str, choice: Settled, block: int, session: str, launch: int, fresh: bool, urgent: bool
 ) -> Handle:
-    emulated = replace(choice, device="emulator")
+    emulated = replace(choice, device="emulator", record=None)
     job = Job(
         function,
         (emulated, block),

@@ -21,6 +21,7 @@ PAGES = (
     "/lab?ladder=harris&rung=reduce_strided&n=4096",
     "/sheets?sheet=crovella-sizes",
     "/machine",
+    "/compare?a=harris&b=harris~reduce_strided",
 )
 # What else they show: before a release.
 PARTS = (

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from engine.history import history
+from engine.history import history, records
 from engine.history.recordings import COLUMNS, Entry, Recording, Session
+from engine.history.records import Record
 from engine.plan import key, settle
 from engine.records import Choice, Settled
 
@@ -36,8 +38,9 @@ def test_a_grid_that_was_asked_for_is_a_recorded_run_of_its_own(monkeypatch: pyt
         entry(settle(Choice("banks_strided", 1024, 256, parameter=32)), grid_size=4, time_us=5.0),
         entry(settle(Choice("banks_strided", 1024, 256, parameter=4)), grid_size=4, time_us=6.0),
     )
-    monkeypatch.setattr("engine.history.history.entries", lambda: runs)
-    history._recorded.cache_clear()
+    monkeypatch.setattr("engine.history.records.entries_of", lambda recording, record: runs)
+    only = Record("a", "A", runs[0].recording, Path(), False, records._runs(runs[0].recording, "a"))
+    monkeypatch.setattr("engine.history.records.records", lambda: {"a": only})
     found = {grid: history.recorded_for(replace(own, grid_size=grid)) for grid in (None, 64, 1056, 32)}
     assert [m.time_us if m else None for m in found.values()] == [5.0, 9.0, 5.0, None]
     assert (
@@ -47,4 +50,3 @@ def test_a_grid_that_was_asked_for_is_a_recorded_run_of_its_own(monkeypatch: pyt
         history.recorded_for(settle(Choice("banks_strided", 1024, 256, parameter=value))) for value in (None, 32, 4, 5)
     ]
     assert [m.time_us if m else None for m in parameters] == [5.0, 5.0, 6.0, None]
-    history._recorded.cache_clear()

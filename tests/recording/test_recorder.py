@@ -12,6 +12,7 @@ from engine.commands import record as recorder
 from engine.commands.record import ELEMENT_SIZES, Item, contents, record
 from engine.history import history, recordings
 from engine.history.recordings import Recording, entries, read, still_holds, this_session, write
+from engine.history.records import record_of
 from engine.plan import key, plan, settle
 from engine.records import CACHE_STATES, Choice, Measurement, NotRunnable, RunFailed
 from tests.sentences import says
@@ -164,7 +165,7 @@ def test_every_kernel_block_size_size_and_parameter_is_contents():
         if TOPICS[kernel.topic].name == "reduction" and kernel.coverage is None:
             asked = {n: {choice.grid_size for choice in own if choice.n == n} - {None} for n in ELEMENT_SIZES}
             assert all(len(grids) > 12 for grids in asked.values())
-    assert len(list(contents(quick=True))) <= 4 * len(KERNELS)
+    assert len({item.choice for item in contents(quick=True)}) <= 4 * len(KERNELS)
 
 
 def test_the_default_choices_of_the_ladders_are_recorded_first():
@@ -173,6 +174,22 @@ def test_the_default_choices_of_the_ladders_are_recorded_first():
     for ladder in LADDERS.values():
         opened = {choice.kernel for choice in first if choice.n == ladder.n}
         assert all(rung.kernel in opened for rung in ladder.rungs if ladder.dtype in KERNELS[rung.kernel].dtypes)
+
+
+def test_a_quick_recording_begins_with_the_ladders_and_is_small(tmp_path):
+    items = list(contents(quick=True))
+    first = [item.choice for item in items if item.part == "the ladders"]
+    assert [item.choice for item in items][: len(first)] == first
+    for ladder in LADDERS.values():
+        opened = {choice.kernel for choice in first if choice.n == ladder.n}
+        assert all(rung.kernel in opened for rung in ladder.rungs if ladder.dtype in KERNELS[rung.kernel].dtypes)
+    known = record_of(None).recording
+    rows = {own: known.rows[own] for own in {key(item.choice) for item in items} & known.rows.keys()}
+    write(tmp_path / "a.json.gz", replace(known, rows=rows))
+    assert (tmp_path / "a.json.gz").stat().st_size < 100_000, "of the megabyte that it may have"
+    sampling_s = sum(row["samples"] * (row["time_us"] + (row["peer_us"] or 0)) / 1e6 for row in rows.values()
+                     if row["time_us"])  # fmt: skip
+    assert sampling_s < recorder.QUICK_BUDGET_S / 8, "on the recorded GPU"
 
 
 @pytest.fixture
@@ -206,6 +223,21 @@ def test_a_recording_is_completed_and_not_repeated(gpu, monkeypatch, tmp_path):
     assert len(read(path).rows) == whole
     record(quick=True, folder=tmp_path)
     assert len(gpu) == whole and len(read(path).sessions) == 1
+
+
+@pytest.mark.parametrize(("quick", "most"), [(True, 120), (False, 600)])
+def test_a_recording_on_a_slow_gpu_ends_in_time_and_says_so(gpu, monkeypatch, tmp_path, quick, most):
+    now, measured = [0.0], recorder._measured
+
+    def slowly(*asked):
+        now[0] += 15.0
+        return measured(*asked)
+
+    monkeypatch.setattr(recorder, "_measured", slowly)
+    monkeypatch.setattr(recorder, "monotonic", lambda: now[0])
+    monkeypatch.setattr(recorder, "contents", lambda quick: list(contents(quick))[:60])
+    path = record(quick=quick, folder=tmp_path)
+    assert 0.8 * most < now[0] <= most and any("ran out" in why for why in read(path).left_out)
 
 
 def test_a_rung_from_before_there_were_several_libraries_is_recorded_beside_all(gpu, monkeypatch, tmp_path):

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from engine.catalogue import LADDERS
 from engine.commands.doctor import doctor
-from tests.views.pages import html_of, opened
+from engine.history import records
+from tests.second_record import GPU, NAME, file
+from tests.views.pages import asked, html_of, messages_of, opened
+from views.access import visitor
+from views.access.policy import STUDENT
 
 
 def test_every_check_of_the_doctor_is_a_line() -> None:
@@ -28,3 +34,25 @@ def test_warm_up_runs_every_rung_and_lists_the_ready_ones() -> None:
     rungs = len(LADDERS["crovella-order"].rungs)
     html = html_of(app)
     assert f"{rungs} rungs: {rungs} ready." in html and html.count("✓ ready") == rungs
+
+
+def test_a_dropped_file_is_kept_named_offered_and_removed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    app = opened("machine")
+    app.file_uploader[0].upload("x.json.gz", b"hello", "application/gzip").run()
+    assert len(messages_of(app)) == 1 and not records.added_folder().exists()
+    app.file_uploader[0].upload("x.json.gz", file(tmp_path), "application/gzip").run()
+    assert not messages_of(app) and f"<b>{GPU}</b>" in html_of(app)
+    records.forget()
+    app = opened("sweep", record=NAME, topic="reduction")
+    assert app.selectbox(key="record").value == NAME and asked(app)["record"] == NAME
+    app = opened("machine")
+    app.button(key=f"remove {NAME}").click().run()
+    assert GPU not in html_of(app) and len(records.records()) == 1
+    assert len(messages_of(opened(record=NAME))) == 1, "the address names a record that has gone"
+
+
+def test_in_a_class_a_student_sees_the_records_and_adds_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(visitor, "role", lambda: STUDENT)
+    app = opened("machine")
+    assert "NVIDIA H200" in html_of(app) and not app.file_uploader

@@ -11,7 +11,7 @@ from tests.views.pages import markdown_of, messages_of, opened
 from views.html.parts import code_in
 from views.shared.address import NAMES
 
-PAGES = ("", "sweep", "inside", "lab", "sheets", "machine")
+PAGES = ("", "sweep", "inside", "lab", "sheets", "machine", "compare")
 # Two words of the address that go with the odd one, as a page has other menus then.
 BESIDE = ({}, {"ladder": "harris", "start": "rung", "look": "banks", "sweep": "sizes"},
           {"ladder": "all-memory", "rung": "banks_strided", "sweep": "knob", "look": "lanes", "start": "empty"},

@@ -215,6 +215,7 @@ window.kernelLadder = (() => {
       bring(plot, at);
     }
     for (const table of document.querySelectorAll('.scroll:not([tabindex]), .st-key-labresults:not([tabindex])')) table.tabIndex = 0; // to scroll by keys
+    for (const drop of document.querySelectorAll('[data-testid=stFileUploaderDropzone][role=presentation]')) drop.role = 'group'; // it has a name
     if (!region.isConnected) app().append(region);
     const said = document.querySelector('.outcome .said, .insideanswer')?.textContent ?? '';
     if (region.textContent !== said) region.textContent = said;

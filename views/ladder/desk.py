@@ -12,6 +12,7 @@ from engine.figures.look import Look
 from engine.history import tables
 from engine.history.history import Known, environment_line
 from engine.service.warm_up import run_of, timed_of
+from views.compare import sides
 from views.html import table
 from views.ladder import source
 from views.ladder.actions import follow_button, run_buttons, toggle_presenting
@@ -82,6 +83,10 @@ def buttons(page: Page) -> None:
         if st.button("Edit", key="edit", icon=":material/edit:", help="Edit this rung in the lab"):
             address.keep("", {"start": "rung"})
             st.switch_page("views/lab/page.py")
+        if st.button("Compare", key="compare", icon=":material/compare_arrows:",
+                     help="Any two rungs, N, block sizes, GPUs or orders side by side"):  # fmt: skip
+            sides.set_sides(sides.side_on_page(1), sides.side_on_page())
+            st.switch_page("views/compare/page.py")
         follow_button()
 
 

@@ -9,6 +9,7 @@ import streamlit as st
 
 from engine.catalogue import KERNELS, TOPICS, Kernel, Ladder, Rung, Topic
 from engine.history import history
+from engine.history.records import records
 from engine.history.tables import COLUMNS
 from engine.plan import strides
 from engine.records import CACHE_STATES, NotRunnable
@@ -26,7 +27,7 @@ COUNTER_TITLES = {name: COLUMNS[name].title for name in IN_PLOTS}
 
 # The menus in the drawer, and their names in a list of what was changed.
 DRAWER = {"dtype": "type", "cache": "L2 cache", "combine": "combined by", "schedule": "order", "grid": "blocks",
-          "device": "device"}  # fmt: skip
+          "device": "device", "record": "recorded on"}  # fmt: skip
 
 
 def settings(ladder: Ladder, topic: Topic, rung: Rung) -> None:
@@ -54,11 +55,17 @@ def drawer(topic: Topic, rung: Rung) -> None:
     else:
         menus.grid_size(kernel)
     menus.device()
+    menus.record()
 
 
 def changed_settings(ladder: Ladder, kernel: Kernel) -> str:
     """Return the device that runs, and the choices in the drawer that differ from the lecture's."""
-    usual = {"dtype": ladder.dtype, "cache": CACHE_STATES[0], "schedule": LOCKSTEP}
+    usual = {
+        "record": next(iter(records()), AUTO),
+        "dtype": ladder.dtype,
+        "cache": CACHE_STATES[0],
+        "schedule": LOCKSTEP,
+    }
     values = {name: str(st.session_state.get(name) or AUTO) for name in DRAWER}
     changed = [f"{DRAWER[name]} {value}" for name, value in values.items() if value not in (AUTO, usual.get(name))]
     if kernel.parameter and (value := menus.chosen_parameter(kernel)):
@@ -72,7 +79,7 @@ def lectures_choices(topic: Topic, chosen: Mapping[str, str]) -> str:
     """Return a line instead of the menus while a page follows a lecture: seven menus are a quarter of a step's cost."""
     size, block = (label.partition(" (")[0] for label in (topic.size_label, topic.block_label))
     words = [f"{size} = {chosen['n']}", f"{block.lower()} {chosen['block']}", chosen["dtype"], chosen["cache"]]
-    words += [chosen[name] for name in ("combine", "grid", "parameter") if chosen[name] not in ("", AUTO)]
+    words += [chosen[name] for name in ("combine", "grid", "parameter", "record") if chosen[name] not in ("", AUTO)]
     found = presentation.now()
     lecture = "as in the lecture" if found and found.going else "as the lecture left it; it is over"
     return (
@@ -119,6 +126,7 @@ def show() -> None:
     order = str(st.session_state.get("schedule") or LOCKSTEP)
     chosen = {**own, "cache": "cold-clean", "combine": AUTO, "grid": AUTO, "device": AUTO}
     chosen |= {name: str(st.session_state[name]) for name in chosen if st.session_state.get(name)}
+    chosen["record"] = menus.chosen_record()
     chosen["parameter"] = menus.chosen_parameter(KERNELS[ladder.rungs[position].kernel])
     if presentation.is_followed() and not presenting:
         st.html(lectures_choices(topic, chosen))
@@ -133,6 +141,7 @@ def show() -> None:
          **reveal.in_address(presenting), "follow": st.session_state.get("follow")}
     )  # fmt: skip
     try:
+        menus.known_record(chosen["record"])
         page = page_of(ladder.name, position, tuple(chosen.items()), order, presenting, shown,
                        reveal.asked_plot(presenting), service.gpus())  # fmt: skip
     except NotRunnable as refused:

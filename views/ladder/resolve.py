@@ -120,13 +120,15 @@ def choice_of(rung: Rung, chosen: Mapping[str, str], on_page: Rung) -> Settled:
         device=chosen["device"],
         combine=rung.combine if not this or combine in ("", AUTO) else combine,
         parameter=menus.parameter_for(KERNELS[rung.kernel], KERNELS[on_page.kernel], chosen["parameter"]),
+        record=chosen.get("record") or None,
     )
     return settle(asked)
 
 
 def run_of(choice: Settled, ladder: Ladder, device: str, order: str) -> Settled:
-    """Return the choice that Run starts: on the emulator in the chosen order, and at a smaller N if the emulator would
-    keep a lecture waiting, unless the emulator was chosen by name."""
+    """Return the choice that Run starts, without a record: on the emulator in the chosen order, and at a smaller N if
+    the emulator would keep a lecture waiting, unless the emulator was chosen by name."""
+    choice = replace(choice, record=None)
     if choice.device != "emulator":
         return choice
     schedule = menus.schedule_of(order)

@@ -1,4 +1,4 @@
-"""The page of this machine: checks of the installation with a fix each, the warm-up, and the progress of students."""
+"""The page of this machine: checks of the installation with a fix each, recorded runs, the warm-up, students."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import streamlit as st
 from engine.service import service
 from views.access import visitor
 from views.html.table import cell, heading, table
-from views.machine import warm_up
+from views.machine import records, warm_up
 from views.shared import keyboard, messages
 from views.shared.messages import label
 from views.sheets import overview
@@ -30,8 +30,8 @@ def checks() -> list[dict[str, object]]:
 
 
 def main() -> None:
-    """Show the devices that run kernels and, to roles with the right, the doctor's list, the warm-up and the
-    students."""
+    """Show the devices that run kernels, the recorded runs and, to roles with the right, the doctor's list, the warm-up
+    and the students."""
     may = visitor.rights()
     keyboard.on_key({"run": warm_up.start} if may.prepares else {})
     st.header("This machine")
@@ -49,6 +49,7 @@ def main() -> None:
         messages.warning(trouble)
     if may.sees_service:
         doctor()
+    records.show()
     if may.prepares:
         warm_up.show()
     if may.sees_students:

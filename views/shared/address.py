@@ -13,17 +13,19 @@ import streamlit as st
 from views.shared import keyboard
 
 # Names in the address. Values stay text until they are used: a wrong one is refused with a sentence.
-NAMES = ("ladder", "rung", "n", "block", "grid", "parameter", "dtype", "cache", "combine", "device", "show", "below",
-         "present", "reveal", "stage", "theme",
+NAMES = ("ladder", "rung", "n", "block", "grid", "parameter", "dtype", "cache", "combine", "device", "record",
+         "show", "below", "present", "reveal", "stage", "theme",
          "topic", "sweep", "kernels", "blocks", "sizes", "knob", "values", "elements", "counter", "value",
          "heat", "look", "schedule", "launch", "b", "warp", "beside", "whole", "partitions", "gpu",
-         "start", "draft", "call", "right", "source", "sheet", "student", "follow")  # fmt: skip
+         "a", "start", "draft", "call", "right", "source", "sheet", "student", "follow")  # fmt: skip
 _LISTS = ("kernels", "blocks", "sizes", "values", "elements")
 _TOPICAL = ("n", "block", "dtype")
 # Left out of the address if they have their default.
-OPTIONAL = ("present", "reveal", "stage", "show", "counter", "grid", "parameter", "combine", "heat", "look",
-            "schedule", "launch", "b", "warp", "beside", "whole", "partitions", "gpu", "student", "follow")  # fmt: skip
+OPTIONAL = ("present", "reveal", "stage", "show", "counter", "grid", "parameter", "combine", "record", "heat",
+            "look", "schedule", "launch", "b", "warp", "beside", "whole", "partitions", "gpu", "student",
+            "follow")  # fmt: skip
 QUIET = ("reveal", "stage", "theme")  # a change of these alone is no step that Back would undo
+_RENAMED = {("compare", "b"): "other"}  # a name that another page uses: (page, name) -> its name in the session
 _KEPT, _PAGE, _TOPIC, _GIVEN = "choices kept", "page shown", "topic shown", "names in the address"
 _OPENED, _LED = "page opened", "led to"
 _PARAMETER, _PARAMETERS = "parameter shown", "parameters kept"
@@ -41,10 +43,11 @@ def restore(page: str) -> None:
         # A reader who goes back again while the page still opens wants the later address.
         asked = asked or st.query_params.to_dict()
     for name in NAMES:
+        key = _RENAMED.get((page, name), name)
         if asked and name in OPTIONAL and name not in asked:
-            forget(name)
+            forget(key)
         if name in asked:
-            st.session_state[name] = asked[name].split(",") if name in _LISTS else asked[name]
+            st.session_state[key] = asked[name].split(",") if name in _LISTS else asked[name]
     st.session_state[_GIVEN] = tuple(asked)
 
 

@@ -12,6 +12,7 @@ from engine.backends.emulator.state.schedule import parse_schedule
 from engine.catalogue import Kernel, Topic
 from engine.catalogue.entries import Parameter
 from engine.history.history import recorded_of
+from engine.history.records import records
 from engine.plan import check_here, gpu_here, plan
 from engine.records import C_TYPES, CACHE_STATES, COMBINES, DEVICES, NotRunnable, Settled
 from engine.records.words import size_text, whole_number
@@ -20,6 +21,7 @@ from views.shared import address
 from views.shared.messages import label
 
 AUTO, NONE = "auto", "none"
+RECORD = "record"  # the name in the address
 LOCKSTEP = "lockstep"
 SCHEDULES = (LOCKSTEP, "independent:1", "independent:2", "independent:3", "waves:1", "waves:8")
 DEVICE_WORDS = {"auto": "automatic", "gpu": "GPU", "emulator": "emulator"}
@@ -46,7 +48,7 @@ def size(topic: Topic) -> str:
     offered = sorted({*topic.sizes, *(ladder.n for ladder in topic.ladders)})
     sizes = [str(n) for n in offered]
     words = {str(n): f"{n:,} = {size_text(n)}" if size_text(n).startswith("2^") else f"{n:,}" for n in offered}
-    recorded = recorded_of(topic.name)
+    recorded = recorded_of(topic.name, chosen_record() or None)
     words = {text: f"{word} ●" if int(text) in recorded else word for text, word in words.items()}
     return select(topic.size_label, "n", sizes, str(topic.default_n), words, new=True,
                   help="Choose, or type any whole number: 1000, 2^20 or 4M. ● has recorded times.")  # fmt: skip
@@ -85,6 +87,33 @@ def device() -> str:
     several = list(models) if len(models) > 1 else []
     return select("Device", "device", [*DEVICES, *several], AUTO, words | models,
                   help=label(f"This machine: {service.device_summary()}."))  # fmt: skip
+
+
+def record() -> None:
+    """Show the menu for the GPU whose recorded runs are shown, if there are several."""
+    if offers_record():
+        known = records()
+        select("Recorded on", RECORD, list(known), next(iter(known), NONE),
+               {name: one.title for name, one in known.items()},
+               help="The GPU whose recorded runs are shown; the page This machine adds others.")  # fmt: skip
+
+
+def offers_record() -> bool:
+    """Return whether pages show the menu of records."""
+    return len(records()) > 1 or bool(st.session_state.get(RECORD))
+
+
+def chosen_record() -> str:
+    """Return the record of the menu or of the address; "" is the first one."""
+    chosen = str(st.session_state.get(RECORD) or "")
+    return "" if chosen == next(iter(records()), NONE) else chosen
+
+
+def known_record(name: str) -> str | None:
+    """Return a record's name for a `Choice`, None for the first one. NotRunnable: there is no such record."""
+    if name and name not in records():
+        raise NotRunnable(f"There is no record {name[:40]!r} here: choose {', '.join(records())}.")
+    return name or None
 
 
 def combining(kernel: Kernel, own: str | None) -> str:

@@ -62,7 +62,7 @@ def take_sweep() -> None:
     unchosen = shown in [{kernel.name for kernel in kernels} for kernels in whole]
     if unchosen or not shown <= fits or st.session_state["sweep"] in ("knob", "elements"):
         address.forget("kernels", "values")
-    if st.session_state["sweep"] == "knob" and (n := swept_n(fits)) is not None:
+    if st.session_state["sweep"] == "knob" and (n := swept_n(fits, menus.chosen_record() or None)) is not None:
         address.keep(topic.name, {"n": str(n)})
 
 
@@ -144,7 +144,8 @@ def controls() -> Sweep:
                 "Variants", "kernels", names, default, {kernel.name: kernel.title for kernel in offered}, told
             )
         values = swept_values(topic, over, parameter, told)
-    columns = st.columns([1.2, 0.9, 0.85, 1.05, 1.35, 1.5], vertical_alignment="bottom")
+    widths = [1.2, 0.9, 0.85, 1.05, 1.35, 1.5, *([1.35] if menus.offers_record() else [])]
+    columns = st.columns(widths, vertical_alignment="bottom")
     with columns[0]:
         n = fixed(topic.size_label) if over == "sizes" else menus.size(topic)
     with columns[1]:
@@ -160,6 +161,8 @@ def controls() -> Sweep:
     replace_unknown("value", "quantity", words, topic.metric, told)
     with columns[5]:
         key = menus.select("Plotted", "value", keys, topic.metric, words)
+    with columns[-1]:
+        menus.record()
     base = Choice(
         kernel=topic.kernels[0].name,
         n=menus.number_of(n, "N") if n else topic.default_n,
@@ -167,6 +170,7 @@ def controls() -> Sweep:
         dtype=dtype,
         cache=cache,
         device=device,
+        record=menus.known_record(menus.chosen_record()),
     )
     chosen = fitting(over, sorted(map(int, values)), base.n, base.block_size)
     order = [kernel.name for kernel in topic.kernels if kernel.name in kernels]

@@ -46,7 +46,8 @@ def main() -> None:
         {"topic": sweep.topic.name, "sweep": sweep.over, "knob": sweep.parameter.name if sweep.parameter else None,
          "kernels": sweep.kernels, LISTS[sweep.over]: here[LISTS[sweep.over]],
          **{name: here[name] for name, so in stands.items() if so},
-         "dtype": sweep.base.dtype, "cache": sweep.base.cache, "device": sweep.base.device, "value": sweep.key}
+         "dtype": sweep.base.dtype, "cache": sweep.base.cache, "device": sweep.base.device, "record": sweep.base.record,
+         "value": sweep.key}
     )  # fmt: skip
     keyboard.on_key({"run": lambda: run(sweep)} if sweep.cells else {})
     if not sweep.cells:

@@ -32,15 +32,20 @@ def is_drawn(kernel: Kernel) -> bool:
 
 
 def drawn_choice(page: Page, position: int) -> Settled:
-    """Return the choice whose block is drawn: a short run on the emulator.
+    """Return the choice whose block is drawn for a rung of the page."""
+    return short_run(page.ladder, page.runs[position], component.whole())
 
-    It has the teaching size, or the chosen block; a matrix product of those is small enough to show its tiles.
+
+def short_run(ladder: Ladder, run: Settled, whole: bool) -> Settled:
+    """Return a short run on the emulator in place of `run`, for a drawing.
+
+    It has the teaching size, or the `whole` chosen block; a matrix product of those is small enough to show its tiles.
     """
-    if not component.whole():
-        return teaching_choice(page.runs[position])
-    run, tile = page.runs[position], KERNELS[page.ladder.rungs[position].kernel].tile
-    most = max(TOPICS[page.ladder.topic].emulator_max_n // PARTS, 1)
-    n = emulated_n(page.ladder, run.n, most)
+    if not whole:
+        return teaching_choice(run)
+    tile = KERNELS[run.kernel].tile
+    most = max(TOPICS[ladder.topic].emulator_max_n // PARTS, 1)
+    n = emulated_n(ladder, run.n, most)
     if tile is not None:
         n = min(n, TILES * run.block_size * max(tile.rows, tile.columns))
     return replace(run, device="emulator", n=n)
