@@ -30,7 +30,7 @@ _ANSWERED: dict[work.Answer, str] = {
 }
 
 
-MANY = 12  # bars
+MANY = 8  # bars
 COVERED = "The numbers of this rung are held back: the next step shows them."
 
 
