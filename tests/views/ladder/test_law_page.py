@@ -15,6 +15,7 @@ from engine.plan import settle
 from tests.made import measured
 from tests.sentences import says
 from tests.views.pages import asked, figures_of, html_of, opened
+from views.ladder.panels.arithmetic import WIDTHS
 
 WITH_LAW = [(ladder.name, rung.kernel) for ladder in LADDERS.values() if not ladder.name.startswith("all-")
             for rung in ladder.rungs if law_of(rung.kernel)]  # fmt: skip
@@ -104,6 +105,12 @@ def test_the_lectures_example_of_blocks_per_sm() -> None:
     assert "200 GB/s allow 2,400 GFLOP/s" in text and "16 times as many" in text
     assert says("arithmetic.blocks-per-sm", text)
     assert asked(app)["gpu"] == "lecture"
+
+
+def test_the_arithmetic_of_a_matrix_too_large_for_the_emulator_needs_no_run() -> None:
+    html = html_of(opened(ladder="beyond-tiling", below="arithmetic")).partition('<section class="papers">')[2]
+    assert html.count('class="rung width"') == len(WIDTHS) and "why" not in html
+    assert html.index("<table") < html.index("CGMA ratio")
 
 
 def test_tiles_that_do_not_fit_say_why() -> None:
