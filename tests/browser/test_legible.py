@@ -82,7 +82,7 @@ TYPE = """([small, lesson]) => {
     if (!node.textContent.trim() || part.closest('style, script, .st-key-motion, [baseline-shift=super]')) continue;
     if (!part.checkVisibility({ opacityProperty: true, visibilityProperty: true })) continue;
     if (part.closest('tspan[dy]:not(.line)')) continue; // an exponent
-    const least = part.closest('.presenting h1, .idea, .tile strong') && !part.closest('small') ? lesson : small;
+    const least = part.closest('.presenting h1, .idea:not(.long), .idea b, .tile strong') && !part.closest('small') ? lesson : small;
     if (size < least - 0.0003) found.add(`${(100 * size).toFixed(2)}%: ${node.textContent.trim().slice(0, 30)}`);
   }
   return [...found];
@@ -110,7 +110,7 @@ def found(page: Page, url: str, slide: bool, key: str = "") -> dict[int, list[st
     first."""
     wrong = {}
     page.set_viewport_size(SIZES[0])
-    opened(page, f"{url}&present=1" if slide else url)
+    opened(page, f"{url}&present=1&reveal=all" if slide else url)
     if key:
         page.keyboard.press(key)
         expect(page.locator(".outcome .ok").first).to_contain_text("Correct")
