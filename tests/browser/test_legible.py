@@ -96,7 +96,7 @@ def plots(ladder: Ladder, most_rungs: int) -> Iterator[str]:
               "cache": "cold-clean", "device": "emulator", "combine": "", "parameter": ""}  # fmt: skip
     for position, rung in enumerate(ladder.rungs):
         times = tuple(choice_of(each, chosen, rung) for each in ladder.rungs)
-        page = resolved(view.Page(ladder, position, times, times, False, TIMES), "")
+        page = resolved(view.Page(ladder, position, times, times, False, len(times), TIMES), "")
         for plot in PLOTS:
             most = 1 if isinstance(plot, view.Bars) else most_rungs
             if isinstance(plot, view.Scene) or not plot.offered(page) or seen.get(plot.name, 0) >= most:
