@@ -82,7 +82,8 @@ TYPE = """([small, lesson]) => {
     if (!node.textContent.trim() || part.closest('style, script, .st-key-motion, [baseline-shift=super]')) continue;
     if (!part.checkVisibility({ opacityProperty: true, visibilityProperty: true })) continue;
     if (part.closest('tspan[dy]:not(.line)')) continue; // an exponent
-    const least = part.closest('.presenting h1, .idea:not(.long), .idea b, .tile strong') && !part.closest('small') ? lesson : small;
+    const large = part.closest('.presenting h1, .idea:not(.long), .idea b, .tile strong') && !part.closest('small');
+    const least = large ? lesson : small;
     if (size < least - 0.0003) found.add(`${(100 * size).toFixed(2)}%: ${node.textContent.trim().slice(0, 30)}`);
   }
   return [...found];
