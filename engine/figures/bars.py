@@ -41,7 +41,7 @@ LOG_FROM = 30  # longest over shortest bar; above this ratio a linear axis hides
 FAR = 2.5  # a mark beyond FAR times the longest bar has no line
 Row = Mapping[str, Any]
 HELD = "held back"  # in a row of names only: the whole row
-LETTERS = 15  # of a line of a rung's name
+LETTERS, NAMED = 15, 4  # letters of a line of a rung's name; lines of type that the names of marks may take
 MARK, SPACE = "mark", " &nbsp; "
 ROWS = "rungs"  # views/html/browser.js marks the row of the rung on the page
 BAR = 0.35  # half a bar's height, in rows
@@ -163,7 +163,7 @@ def bars(
 
 def _labels(rows: Sequence[Row], look: Look) -> list[str]:
     """Return the names of the rungs; a long one takes two lines if the rows are far enough apart."""
-    apart = ((look.height or 0) - EDGES) / look.font - ABOVE_AND_BELOW >= 2 * ROW * len(rows)
+    apart = ((look.height or 0) - EDGES) / look.font - ABOVE_AND_BELOW - NAMED >= 2.2 * ROW * len(rows)
     return ["<br>".join(wrap(str(row["rung"]), LETTERS)) if apart else str(row["rung"]) for row in rows]
 
 
@@ -295,7 +295,7 @@ def hatched(recorded: Sequence[bool]) -> dict[str, Any]:
         "fillmode": "overlay",
         "fgcolor": "rgba(255,255,255,0.5)",
         "size": 7,
-        "solidity": 0.18,
+        "solidity": 0.2,
     }
 
 

@@ -148,7 +148,8 @@ def show() -> None:
         messages.error(str(refused))
         keyboard.on_key({})
         return
-    say_which_plot(page, str(st.session_state.get("show") or ""))
+    if not presenting:  # a slide may hold the plot back
+        say_which_plot(page, str(st.session_state.get("show") or ""))
     keys(page)
     if presenting:
         tell_followers(page)

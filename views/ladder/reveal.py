@@ -48,7 +48,7 @@ def asked_plot(presenting: bool) -> str:
 
 def uncover(ladder: Ladder) -> None:
     """Show the numbers of the rung on the slide, in a plot. For callbacks."""
-    address.forget(STAGE, *(["show"] if asked_plot(True) == motion.SCENE.name else []))
+    address.forget(STAGE, *(["show"] if st.session_state.get("show") == motion.SCENE.name else []))
     if st.session_state.get(REVEAL) != ALL:
         st.session_state[REVEAL] = str(_count(ladder, _position(ladder) + 1))
 
