@@ -36,7 +36,7 @@ def one_chart() -> None:
 
     chart = Chart(st.container(), "plot")
     for value in st.session_state.get("values", [1]):
-        chart.draw({"data": [{"type": "bar", "y": [value]}], "layout": {}}, alt=f"A bar of {value}")
+        chart.draw({"data": [{"type": "bar", "y": [value]}], "layout": {}}, alt=f"A bar of {value}", origin="A test")
 
 
 def drawn(app: AppTest) -> list[tuple[str, str]]:
@@ -65,7 +65,7 @@ def test_the_last_figure_of_a_run_keeps_its_key_in_the_next_run() -> None:
 
 def test_a_number_that_json_lacks_is_refused() -> None:
     with pytest.raises(ValueError, match="not JSON compliant"):
-        component.chart({"data": [{"type": "bar", "y": [float("nan")]}]}, key="bar", alt="A bar")
+        component.chart({"data": [{"type": "bar", "y": [float("nan")]}]}, key="bar", alt="A bar", origin="A test")
 
 
 def kinds_of_traces(text: str) -> set[str]:
