@@ -30,7 +30,14 @@ PATHS = (STATIC_PATH, "/media/", "/component/", SERVER_PATH)
 # The classes and test ids of its elements that our styles and scripts name. Classes `st-key-...` are documented.
 CLASSES = ("stApp", "stColumn", "stElementContainer", "stHorizontalBlock", "stHtml", "stMain", "stMainBlockContainer",
            "stProgress", "stSelectbox", "stVerticalBlock")  # fmt: skip
-TEST_IDS = ("stCaptionContainer", "stHeader", "stLayoutWrapper", "stMarkdownContainer", "stTopNavLink")
+TEST_IDS = (
+    "stCaptionContainer",
+    "stFileUploaderDropzone",
+    "stHeader",
+    "stLayoutWrapper",
+    "stMarkdownContainer",
+    "stTopNavLink",
+)
 
 _NO_OPTIONS = {"target", "args"}  # of `streamlit run`'s parameters: the script, and the script's own arguments
 
