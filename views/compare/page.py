@@ -62,11 +62,11 @@ def main() -> None:
 
     work.follow(WORK, draw)
     draw()
-    motion(found, drawn, None if other else not component.whole())
+    motion(found, drawn, few=not (other or component.whole()), sizes=not other)
 
 
-def motion(found: Mapping[Name, Side], drawn: Mapping[Name, Settled | None], few: bool | None) -> None:
-    """Draw one block of each side on one clock. `few`: at teaching size; None: there is no choice."""
+def motion(found: Mapping[Name, Side], drawn: Mapping[Name, Settled | None], few: bool, sizes: bool) -> None:
+    """Draw one block of each side on one clock. `few`: at teaching size; `sizes`: a button changes that."""
     a, b = drawn["A"], drawn["B"]
     if a is None or b is None:
         lacking = " and ".join(name for name, choice in drawn.items() if choice is None)
@@ -82,7 +82,7 @@ def motion(found: Mapping[Name, Side], drawn: Mapping[Name, Settled | None], few
             rung = found[name].step
             shown.append(component.Drawn(replace(rung, label=f"{name}: {rung.label}"), choice, picture))
     if shown:
-        component.show(shown, HEIGHT, first=True, few=few)
+        component.show(shown, HEIGHT, before=False, few=few, sizes=sizes)
 
 
 main()
