@@ -115,7 +115,7 @@ def _guess(text: str, one: WantedKernel) -> CompilerWarning:
     """Return the warning about template types that the file does not tell."""
     name, many = bare(one.name), len(one.guessed) > 1
     types = f"{' and '.join(one.guessed)} {'are' if many else 'is'} taken to be {USUAL_TYPE}"
-    told = f"{name} is compiled as {one.name}: {types}, as the file does not say. Name it with other types if need be."
+    told = f"the template is compiled as {one.name}: {types}, as the file does not say. Name it with others if need be."
     return CompilerWarning(told, kernels_in(text)[name].line)
 
 

@@ -324,7 +324,9 @@ def _is_used(text: str, one: Declaration) -> bool:
 
 def _without_use(text: str, one: Declaration, error: CompileError) -> CompilerWarning:
     what = str(error).partition(" does not compile: ")[2].partition(": ")[2] or str(error)
-    return CompilerWarning(f"{function_name(text, one)} does not compile and is left out: {what}", error.line)
+    return CompilerWarning(
+        f"the function {function_name(text, one)} does not compile and is left out: {what}", error.line
+    )
 
 
 def _passed_over(whole: str, text: str) -> bool:

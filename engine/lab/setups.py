@@ -156,7 +156,9 @@ def fit_setup(setup: Setup, text: str) -> Setup:
         return propose_setup(text) if name is None else replace(setup, kernel=name)
     anew = _propose_arguments(text, setup.kernel, kernels[bare(setup.kernel)], "n")
     kept = [*setup.arguments, *anew[len(setup.arguments) :]][: len(anew)]
-    return replace(setup, arguments=tuple(kept))
+    pairs = zip(kept, anew, strict=True)
+    alike = (own if bool(ARRAY.fullmatch(own)) == bool(ARRAY.fullmatch(new)) else new for own, new in pairs)
+    return replace(setup, arguments=tuple(alike))
 
 
 def _fits(setup: Setup, proposed: Sequence[str]) -> bool:

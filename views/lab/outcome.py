@@ -49,7 +49,7 @@ def show(id: str, ladder: Ladder | None, position: int, timed: Settled | None, c
                 checked, run = made.checked, made.checked.measurement
                 verdict = results.verdict(checked, schedule_line(parse_schedule(run.choice.schedule)))
                 found.html(verdict + results.gpu_refusal(made.ran))
-                told.html(results.marks_html(checked.marks) or NOTHING)
+                told.html(results.marks_html(checked.marks, run.reason or "") or NOTHING)
                 beside = (made.beside, history.look_up(timed) if timed else None, rung.label if rung else "")
                 numbers.html(results.comparison(run, made.ran, *beside) or NOTHING)
                 elements.html(results.elements(checked) or NOTHING)

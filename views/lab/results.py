@@ -46,15 +46,23 @@ def elements(checked: Checked) -> str:
     return answer.strip_html(run)
 
 
-def marks_html(marks: Sequence[Mark]) -> str:
-    """Return the marks as a list with links to their lines."""
+def marks_html(marks: Sequence[Mark], said: str = "") -> str:
+    """Return the marks as a list with links to their lines: a sentence stands there once, and not at all if the answer
+    `said` it."""
+    lines: dict[tuple[str, str], list[int]] = {}
+    for mark in sorted(marks, key=lambda mark: mark.kind == "warning"):
+        lines.setdefault((mark.kind, mark.message), []).append(mark.line)
     rows = "".join(
-        f'<li class="{mark.kind}"><a href="#L{mark.line}">line {mark.line}</a> <b>{_KINDS[mark.kind]}</b> '
-        f"{code_in(mark.message)}</li>"
-        for mark in sorted(marks, key=lambda mark: mark.kind == "warning")[:MOST_MARKS]
+        f'<li class="{kind}">{", ".join(map(_link, at))} <b>{_KINDS[kind]}</b> '
+        f"{'' if message.rstrip('.').lower() in said.lower() else code_in(message)}</li>"
+        for (kind, message), at in list(lines.items())[:MOST_MARKS]
     )
-    more = f"<li>and {len(marks) - MOST_MARKS} more at their lines</li>" if len(marks) > MOST_MARKS else ""
+    more = f"<li>and {len(lines) - MOST_MARKS} more at their lines</li>" if len(lines) > MOST_MARKS else ""
     return f'<ul class="drafttold">{rows}{more}</ul>' if rows else ""
+
+
+def _link(line: int) -> str:
+    return f'<a href="#L{line}">line {line}</a>'
 
 
 def gpu_refusal(ran: Measurement | None) -> str:

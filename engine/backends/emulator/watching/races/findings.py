@@ -31,8 +31,12 @@ class Findings:
         self._more: set[tuple[str, int, int]] = set()  # findings beyond the limit
 
     def in_order(self) -> tuple[Finding, ...]:
-        """Return the findings in the order of lines, with the number of omitted ones."""
-        listed = [self._found[key] for key in sorted(self._found, key=lambda key: (key[1], key[2], key[0]))]
+        """Return the findings in the order of lines, with the number of omitted ones.
+
+        A race of lanes between lines where warps race, too, is left out: only a __syncthreads() ends both.
+        """
+        keys = (key for key in self._found if key[0] != "warp-race" or ("shared-race", *key[1:]) not in self._found)
+        listed = [self._found[key] for key in sorted(keys, key=lambda key: (key[1], key[2], key[0]))]
         if self._more:
             count = f"{len(self._more):,}" if len(self._more) < _MOST_COUNTED else "Many"
             kind = next(iter(self._more))[0]

@@ -29,3 +29,9 @@ def test_the_advice_holds_at_other_block_sizes(block: int, last: int, barrier: s
     text = TREE.replace("LAST", str(last)).replace("BARRIER", barrier)
     first = next(one for one in kernel(text).run(1, block, [np.zeros(1, "i4")]).findings)
     assert first.kind == kind and sentence(key, first.message)
+
+
+def test_a_race_of_lanes_beside_one_of_warps_is_left_out() -> None:
+    text = TREE.replace("LAST", "99").replace("BARRIER", "")
+    found = kernel(text).run(1, 128, [np.zeros(1, "i4")]).findings
+    assert {one.kind for one in found if (one.line, one.other_line) == (7, 7)} == {"shared-race"}
