@@ -44,15 +44,15 @@ ACTIONS = (
     Action("ladder at its own N: step", "/?ladder=harris", STEPS, HEADING),
     Action("ladder of 15 rungs: step", "/?ladder=crovella", STEPS, HEADING),
     Action("ladder of matrices: step", "/?ladder=beyond-tiling", STEPS, HEADING),
-    Action("present: step", "/?ladder=harris&n=4096&present=1", STEPS, HEADING),
-    Action("present: run", "/?ladder=harris&n=4096&present=1", RUNS, OUTCOME),
+    Action("present: step", "/?ladder=harris&n=4096&present=1&reveal=all", STEPS, HEADING),
+    Action("present: run", "/?ladder=harris&n=4096&present=1&reveal=all", RUNS, OUTCOME),
     Action("in motion: step", "/?ladder=harris&n=4096&show=motion", STEPS, HEADING),
     Action("inside: step", "/inside?ladder=harris&n=4096", STEPS, ".insideanswer"),
     Action("inside: run", "/inside?ladder=harris&n=4096", RUNS, ".insideanswer"),
 )
 PAGES = {
     "ladder": "/?ladder=harris&n=4096",
-    "present": "/?ladder=harris&n=4096&present=1",
+    "present": "/?ladder=harris&n=4096&present=1&reveal=all",
     "sweep": "/sweep?topic=reduction",
     "inside": "/inside?ladder=harris&n=4096",
     "machine": "/machine",

@@ -163,6 +163,7 @@ def test_present_shows_only_the_rung_and_comes_back(page: Page, address: str) ->
     expect(page.locator(".presenting")).to_be_visible()
     expect(page.locator("[data-testid=stHeader]")).to_be_hidden()
     expect(page.locator("table.ladder")).to_have_count(0)
+    page.keyboard.press("a")
     page.keyboard.press("PageDown")
     heading(page, "bank conflicts")
     page.keyboard.press("r")

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.thorough
 
 
 def test_a_page_that_follows_steps_with_the_lecture_and_sees_its_result(browser: Browser, school: str) -> None:
-    hall = signed_in(tab(browser), f"{school}{SLIDE}&present=1", GIVEN["presenter"])
+    hall = signed_in(tab(browser), f"{school}{SLIDE}&present=1&reveal=all", GIVEN["presenter"])
     expect(hall.locator(".presenting")).to_be_visible()
     student = signed_in(tab(browser), f"{school}/?ladder=crovella", GIVEN["student"])
     student.get_by_role("button", name="Follow").click()

@@ -27,7 +27,7 @@ def keep_the_bar(page: Page) -> None:
 
 @pytest.mark.thorough
 def test_a_presenters_remote_steps_blackens_and_the_bar_fades(page: Page, address: str) -> None:
-    opened(page, f"{address}{HARRIS}&present=1")
+    opened(page, f"{address}{HARRIS}&present=1&reveal=all")
     heading(page, "Interleaved addressing, divergent")
     page.keyboard.press("PageDown")
     heading(page, "bank conflicts")
@@ -51,7 +51,7 @@ def test_a_presenters_remote_steps_blackens_and_the_bar_fades(page: Page, addres
 
 @pytest.mark.thorough
 def test_the_bar_changes_the_block_size_and_the_plot_and_the_cross_leads_out(page: Page, address: str) -> None:
-    opened(page, f"{address}{HARRIS}&present=1")
+    opened(page, f"{address}{HARRIS}&present=1&reveal=all")
     keep_the_bar(page)
     page.locator(".st-key-bar .st-key-block input").click()
     page.get_by_role("option", name="256").click()
@@ -70,7 +70,7 @@ def test_the_bar_changes_the_block_size_and_the_plot_and_the_cross_leads_out(pag
 
 @pytest.mark.thorough
 def test_space_home_and_end_do_what_a_slide_show_does(page: Page, address: str) -> None:
-    opened(page, f"{address}{HARRIS}&present=1")
+    opened(page, f"{address}{HARRIS}&present=1&reveal=all")
     page.keyboard.press("End")
     heading(page, "shuffle")
     page.keyboard.press("Home")
@@ -102,6 +102,7 @@ def test_the_keyboard_alone_leads_from_the_start_page_to_a_run_on_a_slide(page: 
     opened(page, address)
     page.keyboard.press("p")
     expect(page.locator(".presenting h1")).to_contain_text("#1")
+    page.keyboard.press("ArrowRight")  # its numbers
     page.keyboard.press("ArrowRight")
     expect(page.locator(".presenting h1")).to_contain_text("#2")
     page.keyboard.press("r")

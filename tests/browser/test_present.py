@@ -98,7 +98,7 @@ def all_troubles(page: Page, rungs: int, sizes: Sequence[tuple[int, int]]) -> di
 
 @pytest.mark.thorough
 def test_a_short_and_a_long_rung_fit(page: Page, address: str) -> None:
-    opened(page, f"{address}/?ladder=harris&n=4096&present=1&rung=reduce_unroll_volatile")
+    opened(page, f"{address}/?ladder=harris&n=4096&present=1&rung=reduce_unroll_volatile&show=rate")
     assert troubles(page) == []
     page.keyboard.press("r")
     expect(page.locator(".outcome.bad .said").first).to_contain_text("HAZARD", ignore_case=True)

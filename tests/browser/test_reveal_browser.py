@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from engine.catalogue import LADDERS, Ladder
-from tests.browser.test_dashboard import heading, opened, run_ended, says, wait
+from tests.browser.test_dashboard import drawn, heading, opened, run_ended, says, wait
 from tests.cases import case
 
 HARRIS = "/?ladder=harris&n=4096&present=1"
@@ -49,6 +49,12 @@ def settled(page: Page) -> Page:
     run_ended(page)
     expect(page.locator(".stException")).to_have_count(0)
     return page
+
+
+def drawn_again(page: Page) -> None:
+    """Load the page anew."""
+    page.reload()
+    drawn(page)
 
 
 def plot(page: Page) -> dict[str, Any]:
@@ -125,8 +131,7 @@ def test_back_leads_to_the_rung_before_and_a_reload_shows_the_same(page: Page, a
         settled(page)
     heading(page, "bank conflicts")
     says(page, "reveal=2")
-    page.reload()
-    settled(page)
+    drawn_again(page)
     says(page, "reveal=2")
     expect(page.locator(".tile strong").first).to_contain_text("µs")
     page.go_back()
@@ -143,8 +148,7 @@ def test_d_changes_the_theme_and_the_address_keeps_it(page: Page, address: str) 
     page.keyboard.press("d")
     says(page, "theme=dark")
     wait(page, lambda: bool(page.evaluate(dark)))
-    page.reload()
-    settled(page)
+    drawn_again(page)
     wait(page, lambda: bool(page.evaluate(dark)))
     page.keyboard.press("d")
     wait(page, lambda: not page.evaluate(dark))

@@ -123,9 +123,9 @@ def test_a_first_run_and_a_second_move_nothing_and_say_when(page: Page, address:
     "choice",
     [
         "ladder=harris&rung=reduce_unroll_volatile&n=3000",  # a hazard
-        "ladder=harris&rung=reduce_strided&n=3000&present=1",
+        "ladder=harris&rung=reduce_strided&n=3000&present=1&reveal=all",
         "ladder=heidelberg-volta",
-        "ladder=heidelberg-volta&present=1",
+        "ladder=heidelberg-volta&present=1&reveal=all&show=motion",
         "ladder=cooper",
         "ladder=heidelberg-histogram",
         "ladder=cs121-tiling&n=64",

@@ -10,7 +10,7 @@ from tests.load.browser import Browser, Failure
 from tests.load.process import cpu_s
 
 EVERY_S = 10.0  # between the lecturer's steps
-SLIDE = "/?ladder={}&present=1"
+SLIDE = "/?ladder={}&present=1&reveal=all"
 
 
 @dataclass

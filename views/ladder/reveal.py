@@ -49,7 +49,7 @@ def asked_plot(presenting: bool) -> str:
 def uncover(ladder: Ladder) -> None:
     """Show the numbers of the rung on the slide, in a plot. For callbacks."""
     address.forget(STAGE, *(["show"] if st.session_state.get("show") == motion.SCENE.name else []))
-    if st.session_state.get(REVEAL) != ALL:
+    if not _tells_all():
         st.session_state[REVEAL] = str(_count(ladder, _position(ladder) + 1))
 
 
@@ -91,10 +91,10 @@ def walk_on(ladder: Ladder) -> None:
 
 
 def walk_back(ladder: Ladder) -> None:
-    """Show the part before, and cover nothing. For callbacks."""
+    """Show the part before, and cover nothing; if no number is held back, the rung before. For callbacks."""
     if st.session_state.get(STAGE) == PICTURE and _is_covered(ladder):
         address.forget(STAGE)
-    elif _is_picture(ladder) or _is_covered(ladder) or not _has_picture(ladder):
+    elif _is_picture(ladder) or _is_covered(ladder) or not _has_picture(ladder) or _tells_all():
         back(ladder)
     else:
         show_picture()
@@ -140,6 +140,10 @@ def _is_picture(ladder: Ladder) -> bool:
     """Return whether the slide shows the block in motion: asked for, or before its numbers as the rung's own plot."""
     own = ladder.rungs[_position(ladder)].picture or ladder.picture
     return (asked_plot(True) or (own if _is_covered(ladder) else "")) == motion.SCENE.name
+
+
+def _tells_all() -> bool:
+    return st.session_state.get(REVEAL) == ALL
 
 
 def _has_picture(ladder: Ladder) -> bool:
