@@ -63,7 +63,7 @@ function place_few(made, film, shared, broadest, box, most) {
     stacked = most > 1 || arrays.some((each) => each.number !== steps?.number && !small.includes(each));
     const rows = laneRows * (1 + arcs) + (steps ? steps.length * 1.5 + 1 : wordRows * 1.35);
     const left = box.height - film.bands * (head + bandRow) - 2 * head - wall - (small.length - !steps) * head - (stacked ? head + 1.2 * big : 0);
-    row = Math.min(left / rows, 46 * scale);
+    row = Math.min(left / rows, (stacked ? 28 : 46) * scale);
     if (row >= big + 4 || !small.length) break;
     small.splice(small.findIndex(({ count }) => count === Math.max(...small.map((each) => each.count))), 1);
   }

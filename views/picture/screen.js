@@ -68,7 +68,7 @@ export class Screen {
     const scale = hall ? Math.max(small, (READABLE * hall) / 11.5) : small;
     return films.map((film, i) => {
       const x = beside ? i * (own.width + gap) : 0, y = two && !beside ? i * (own.height + gap) : 0;
-      const head = 44 * scale, strip = Math.min(own.height * 0.2, (film.few ? (film.lettered ? 36 : 24) : 30 + 5 * Math.min(8, film.warps)) * scale);
+      const head = 44 * scale, strip = Math.min(own.height * (film.lettered ? 0.34 : 0.2), (film.few ? (film.lettered ? 110 : 24) : 30 + 5 * Math.min(8, film.warps)) * scale);
       const left = film.warps > 1 ? 14 * scale : 4; // room for the marks of warps that split
       const stage = { x: x + left, y: y + head, width: own.width - left, height: own.height - head - strip - 8 * scale };
       const time = { x: x + left, y: y + own.height - strip, width: own.width - left - 6, height: strip - 2 };

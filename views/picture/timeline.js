@@ -1,6 +1,7 @@
 // The whole block at a glance: a row per warp, time from left to right, a wall for each barrier, red for bank conflicts.
+// If the lecture names its steps, each lane has a line, in its colour while it takes one of them.
 
-import { WARP } from './film.js';
+import { WARP, threadColour } from './film.js';
 
 export function drawTimeline(pen, film, box, total, style) {
   const { theme, palette, scale } = style, { threads } = film.picture;
@@ -11,9 +12,12 @@ export function drawTimeline(pen, film, box, total, style) {
     frame.lanes.forEach((bits, warp) => {
       if (!bits) return;
       const lanes = Math.min(WARP, threads - warp * WARP), share = ones(bits) / lanes, y = box.y + top + warp * row;
-      const tall = Math.max(1, (row - 0.6) * share);
+      const tall = Math.max(1, (row - 0.6) * share), lane = row / lanes;
       pen.rect(x, y, width, row - 0.6, { fill: theme.cell });
-      pen.rect(x, y + row - 0.6 - tall, width, tall, { fill: frame.sums.length ? theme.accent : theme.idle });
+      if (film.few && film.lettered) for (let at = 0; at < lanes; at++) {
+        if ((bits >>> at) & 1) pen.rect(x, y + at * lane, width, lane - 0.5, { fill: film.letter(frame) ? threadColour(WARP * warp + at) : theme.idle });
+      }
+      else pen.rect(x, y + row - 0.6 - tall, width, tall, { fill: frame.sums.length ? theme.accent : theme.idle });
     });
     const letter = film.few && film.letter(frame);
     if (letter) pen.text(letter, x + width / 2, box.y + top / 2, { fill: theme.text, size: 11.5 * scale, align: 'middle', weight: 700 });
