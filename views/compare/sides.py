@@ -1,7 +1,7 @@
 """The two sides of a comparison: each is a rung with N, a block size, a record and an order of execution.
 
-A side is one value of the address, its six parts joined by "~", such as
-`harris~reduce_strided~4194304~128~nvidia-h200~lockstep`. Parts at the end may be missing.
+A side is one value of the address, its six parts joined by "~": LADDER~RUNG~4194304~128~nvidia-h200~lockstep. Parts at
+the end may be missing.
 """
 
 from __future__ import annotations
