@@ -54,7 +54,8 @@ def run_rung(page: Page) -> None:
     also needs the counts of that rung."""
     asked = [page.position]
     if page.presenting:
-        reveal.uncover(page.ladder)
+        if page.covered:
+            reveal.uncover(page.ladder)
         if page.counting and page.plot is change.PICTURE and page.position and not change.counted_before(page):
             asked.insert(0, page.position - 1)
     names = [KERNELS[page.ladder.rungs[at].kernel].title for at in asked]

@@ -64,11 +64,11 @@ def figure(page: Page, facts: Facts, look: Look) -> Figure:
 
 
 def words(page: Page, facts: Facts) -> str:
-    """Return the meaning of the counter, and its source."""
+    """Return the meaning of the counter, and its source if it is known; the words take the same room either way."""
     counter, (counts, hardware) = shown(page), _counts(page)
     if all(found.get(counter) is None for found in counts):
-        return ""
-    if hardware is None:
+        source = ""
+    elif hardware is None:
         source = f"Counted by the emulator at N = {size_text(page.run.n)}."
     else:
         source = (
