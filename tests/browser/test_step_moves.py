@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.frames import WANTED_MS, stepped
 from tests.browser.test_dashboard import opened
 
-SLIDE = "/?ladder=harris&rung=reduce_strided&show=rate&present=1"
+SLIDE = "/?ladder=harris&rung=reduce_strided&show=rate&present=1&reveal=all"
 COUNT = """() => {
   const own = Element.prototype.animate;
   window.animated = [];
