@@ -149,7 +149,10 @@ def bars(
     if any(HELD in row for row in rows) and known:
         axis["range"] = rounded(axis["range"], log)
     layout["xaxis"] |= axis | {
-        "title": {"text": scaled(title or COLUMNS[key].heading, log), "font": {"size": look.font}}
+        "title": {
+            "text": scaled(title or COLUMNS[key].heading, log) + key_of(recorded or (), log),
+            "font": {"size": look.font},
+        }
     }
     layout["yaxis"] |= {
         "tickvals": list(range(len(rows))),
@@ -159,6 +162,11 @@ def bars(
         "range": [len(rows) - 0.4, -0.6],
     }
     return {"data": data, "layout": layout}
+
+
+def key_of(recorded: Sequence[bool], log: bool) -> str:
+    """Return the meaning of hatched bars or open dots, behind the title of an axis that has some."""
+    return f" · {'○' if log else '▨'} recorded" if any(recorded) else ""
 
 
 def _labels(rows: Sequence[Row], look: Look) -> list[str]:
