@@ -64,7 +64,8 @@ def change_figure(labels: tuple[str, str], pairs: Sequence[Pair], headline: str,
             "type": "bar", "orientation": "h", "x": shown, "y": [0, 1], "xaxis": f"x{name}", "yaxis": f"y{name}",
             "text": [text_of(pair.key, value) for value in shown], "textposition": "outside",
             "textfont": {"size": look.font}, "constraintext": "none", "cliponaxis": False, "hoverinfo": "skip",
-            "marker": {"color": [GREY, BLUE], "line": {"width": 0}, "pattern": hatched([pair.recorded] * 2)},
+            "marker": {"color": BLUE, "opacity": [0.5, 1], "line": {"width": 0},
+                       "pattern": hatched([pair.recorded] * 2)},
             "showlegend": False,
         })  # fmt: skip
         if held and known:

@@ -117,8 +117,10 @@ def test_the_tab_key_shows_where_it_is_and_finds_run_early(
 ) -> None:
     page.emulate_media(color_scheme=scheme)
     opened(page, f"{address}{HARRIS}")
+    names = []
     for stop in range(1, 11):
         page.keyboard.press("Tab")
         name, seen = page.evaluate(FOCUSED)
         assert seen, f"stop {stop}: {name}"
-    assert "Run" in name
+        names.append(name.split("\n")[-1])
+    assert "Run" in names

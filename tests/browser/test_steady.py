@@ -77,7 +77,8 @@ def watched(page: Page, ends: str) -> dict[str, dict[str, int]]:
     before = page.locator(".st-key-numbers .outcome").inner_text()
     page.keyboard.press("r")
     expect(page.locator(".st-key-numbers .outcome")).to_contain_text(ends)
-    expect(page.locator(".st-key-numbers .outcome")).not_to_have_text(before)
+    if ends not in before:  # a slide says no more after another run
+        expect(page.locator(".st-key-numbers .outcome")).not_to_have_text(before)
     return moved_and_gone(page)
 
 

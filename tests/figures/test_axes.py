@@ -25,5 +25,5 @@ def test_a_logarithmic_axis_says_so(ladder: str, show: str) -> None:
     figure = json.loads(figures_of(opened(ladder=ladder, show=show))[0])
     assert axes(figure)
     for axis in axes(figure):
-        said = "log scale" in axis.get("title", {}).get("text", "")
+        said = "log" in axis.get("title", {}).get("text", "")
         assert said == (axis.get("type") == "log")

@@ -166,3 +166,17 @@ def test_the_lanes_of_a_crowded_swap_take_turns_by_blocks() -> None:
     made = execute(SWAPS, 8, 64, observers=counters, **{"in": values, "out": zeros(1)})
     assert made["out"][0] == values.sum()
     assert results.details(counters)["global_atom_requests"] < 3072  # all together: 4,096
+
+
+LOCKS = """extern "C" __global__ void f(int *locks, int *out) {
+    int *lock = &locks[(blockIdx.x * blockDim.x + threadIdx.x) / 32];
+    while (atomicCAS(lock, 0, 1) != 0) {}
+    *out += 1;
+    atomicExch(lock, 0);
+}"""
+
+
+def test_many_lanes_that_wait_for_locks_of_their_own_warps_never_go_on() -> None:
+    with pytest.raises(RunFailed) as failed:
+        execute(LOCKS, 8, 64, locks=zeros(16), out=zeros(1), options=Options(seconds=20))
+    assert failed.value.status == "deadlock"

@@ -197,7 +197,7 @@ def test_the_emulators_verdict_leaves_the_recorded_one_on_page_and_slide(
     choice = settle(Choice(rung, own.n, own.block_size, dtype=own.dtype, device="emulator"))
     run = measured(choice, device={"kind": "emulator"}, status=status, reason="Line 30.", time_us=None)
     history.remember(choice, run)
-    html = html_of(opened(ladder=ladder, rung=rung, present=presenting))
+    html = html_of(opened(ladder=ladder, rung=rung, present=presenting, reveal="all"))
     outcome = html.partition('<div class="outcome')[2].partition("</summary>")[0]
     lines = re.findall(r'<div class="said line">(.*?)<', outcome.replace("<b", "").replace("</b>", ""))
     assert [("emulator" in line, "H200" in line) for line in lines] == [(True, False), (False, True)]

@@ -19,6 +19,7 @@ from engine.backends.emulator.ptx.inlining import Inliner, with_known_parameters
 from engine.backends.emulator.ptx.syntax import (
     Address,
     Group,
+    Immediate,
     Instruction,
     Label,
     Module,
@@ -206,7 +207,8 @@ def swaps(program: Program, block: BasicBlock) -> bool:
     if not polls(program, block):
         return False
     items = [item for each in program.blocks[block.successors[0] : block.index + 1] for item in each.body]
-    written = {index for item in items for index in writes(item, program.carry)}
+    found = (item for item in items if not (item.words[0] == "mov" and isinstance(item.operands[1], Immediate)))
+    written = {index for item in found for index in writes(item, program.carry)}
     expected = (item.operands[2] for item in items if item.words[0] == "atom" and "cas" in item.words)
     return any(isinstance(each, Register) and each.index in written for each in expected)
 
