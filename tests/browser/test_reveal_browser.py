@@ -176,6 +176,7 @@ def new_lines(page: Page, name: str, ladder: Ladder) -> dict[str, Any]:
 @pytest.mark.parametrize("name", [case(name, quick=False, thorough=name == "harris") for name in LADDERS])
 def test_every_new_line_and_every_line_of_an_outcome_is_unfolded(page: Page, address: str, name: str) -> None:
     ladder = LADDERS[name]
+    page.emulate_media(reduced_motion="reduce")  # lines that still move to their places may be outside
     opened(page, f"{address}/?ladder={name}&present=1&reveal=all&show=time")
     page.keyboard.press("l")
     settled(page)
