@@ -183,7 +183,7 @@ def test_the_pictures_are_there_and_small() -> None:
     text = README.read_text(encoding="utf-8")
     (picture,) = re.findall(r"!\[[^]]+\]\((.+?)\)", text)
     assert text.index(picture) < 1000, "the page begins with it"
-    assert 20_000 < (ROOT / picture).stat().st_size < 400_000
+    assert 20_000 < (ROOT / picture).stat().st_size < 1_500_000  # half a minute
 
 
 def test_the_architecture_is_drawn_from_the_imports() -> None:
