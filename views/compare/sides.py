@@ -60,9 +60,9 @@ class Side:
     @property
     def choice(self) -> Settled:
         """The choice that the time belongs to. NotRunnable."""
-        chosen = {"n": str(self.n), "block": str(self.block), "dtype": self.lecture.dtype, "cache": "cold-clean",
-                  "combine": AUTO, "grid": AUTO, "parameter": "", "record": self.record,
-                  "device": AUTO if self.order == LOCKSTEP else "emulator"}  # fmt: skip
+        chosen = resolve.USUAL | {"n": str(self.n), "block": str(self.block), "dtype": self.lecture.dtype,
+                                  "record": self.record,
+                                  "device": AUTO if self.order == LOCKSTEP else "emulator"}  # fmt: skip
         return resolve.choice_of(self.step, chosen, self.step)
 
     @property

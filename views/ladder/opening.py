@@ -12,10 +12,10 @@ from engine.history.history import device_line
 from engine.records.words import text_of
 from engine.service import service
 from views.ladder.panels import motion
-from views.ladder.resolve import page_of
+from views.ladder.resolve import USUAL, page_of
 from views.ladder.view import Page, facts_of
 from views.shared import address, keyboard, rungs
-from views.shared.menus import AUTO, LOCKSTEP
+from views.shared.menus import LOCKSTEP
 
 FIRST = next(iter(LADDERS.values()))
 COMPARED = 1  # the rung whose block moves beside that of the rung before
@@ -52,8 +52,7 @@ def show() -> None:
 
 def compared() -> Page:
     """Return the page of the compared rung with the lecture's own choices."""
-    chosen = {**rungs.own_choices(FIRST), "cache": "cold-clean", "combine": AUTO, "grid": AUTO, "device": AUTO,
-              "parameter": ""}  # fmt: skip
+    chosen = rungs.own_choices(FIRST) | USUAL
     return page_of(FIRST.name, COMPARED, tuple(chosen.items()), LOCKSTEP, False, len(FIRST.rungs), "motion",
                    service.gpus())  # fmt: skip
 

@@ -17,7 +17,7 @@ from engine.records.counters import IN_PLOTS
 from engine.service import service
 from views.ladder import actions, desk, opening, reveal, slide
 from views.ladder.panels import trapezoids
-from views.ladder.resolve import PLOT_TITLES, page_of
+from views.ladder.resolve import PLOT_TITLES, USUAL, page_of
 from views.ladder.view import WORK, Page
 from views.shared import address, keyboard, menus, messages, presentation, rungs, work
 from views.shared.menus import AUTO, LOCKSTEP
@@ -124,7 +124,7 @@ def show() -> None:
     replace_unknown("counter", "counter", COUNTER_TITLES, "")
     replace_unknown(trapezoids.SLIDER, "number of trapezoids", trapezoids.COUNTS, "")
     order = str(st.session_state.get("schedule") or LOCKSTEP)
-    chosen = {**own, "cache": "cold-clean", "combine": AUTO, "grid": AUTO, "device": AUTO}
+    chosen = own | USUAL
     chosen |= {name: str(st.session_state[name]) for name in chosen if st.session_state.get(name)}
     chosen["record"] = menus.chosen_record()
     chosen["parameter"] = menus.chosen_parameter(KERNELS[ladder.rungs[position].kernel])

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from engine.catalogue import KERNELS, LADDERS, Ladder, Rung, emulated_n
 from engine.plan import plan, settle
-from engine.records import Choice, HostSum, NotRunnable, Settled
+from engine.records import CACHE_STATES, Choice, HostSum, NotRunnable, Settled
 from engine.service import service
 from views.ladder.panels import (
     arithmetic,
@@ -30,6 +30,8 @@ from views.ladder.view import KEPT, Bars, Page, Plot, Scene, Section
 from views.shared import menus
 from views.shared.menus import AUTO
 
+# The choices that `choice_of` reads beside N, block size and type, as a ladder opens.
+USUAL = {"cache": CACHE_STATES[0], "combine": AUTO, "grid": AUTO, "device": AUTO, "parameter": "", "record": ""}
 # In the order on the page.
 PLOTS: tuple[Plot, ...] = (
     change.PICTURE,
