@@ -21,7 +21,7 @@ from views.chart.component import Chart
 from views.html import answer
 from views.html.parts import code_in, sentence_case, tile, tiles, whole_dates
 from views.ladder.view import WORK, Bars, Facts, Page, Picture, Scene
-from views.shared import work
+from views.shared import keyboard, work
 from views.shared.slots import Slot
 
 _ANSWERED: dict[work.Answer, str] = {
@@ -122,7 +122,8 @@ def _controls(page: Page) -> None:
 
 
 def _ask() -> None:
-    st.session_state["show"] = st.session_state["plot"]
+    if not keyboard.has_spoken():
+        st.session_state["show"] = st.session_state["plot"]
 
 
 def _numbers(page: Page, facts: Facts) -> str:

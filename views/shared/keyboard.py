@@ -15,6 +15,7 @@ import streamlit as st
 
 _CONNECT = "export default ({ data, setStateValue }) => window.kernelLadder.connect(data, setStateValue);"
 _ACTIONS, _ANSWERED, _ARRIVED = "key actions", "last key answered", "last step back answered"
+_HEARD = "keys and steps back at the last run"
 _PRESENT = "present asked"
 THEMES = ("system", "light", "dark")
 
@@ -30,6 +31,17 @@ def listen() -> None:
         on_popped_change=lambda: None,
         height=0,
     )
+    st.session_state[_HEARD] = _keys_and_back()
+
+
+def has_spoken() -> bool:
+    """Return whether this run answers a key or Back. For callbacks: the menus in the same message may still have the
+    values of the page before."""
+    return _keys_and_back() != st.session_state.get(_HEARD, (None, None))
+
+
+def _keys_and_back() -> tuple[Any, Any]:
+    return _told().get("pressed"), _told().get("popped")
 
 
 @lru_cache(maxsize=1)

@@ -8,6 +8,7 @@ from math import log10
 from typing import Any
 
 import pytest
+from pytest import MonkeyPatch
 
 from engine.catalogue import KERNELS, LADDERS, TOPICS, Ladder, Rung, emulated_n
 from engine.figures.bars import ROWS
@@ -22,6 +23,7 @@ from tests.made import measure, measured
 from tests.sentences import says
 from tests.views.ladder.test_motion import mounted, moving
 from tests.views.pages import asked, figures_of, html_of, opened
+from views.shared import keyboard
 
 SMALL = {"matmul": 32, "matrix_sums": 64, "transpose": 64}  # elements a side; the others take a thousand elements
 QUICK = ("harris", "cooper", "cs121-latency", "cs121-banks", "float-truths", "heidelberg-volta", "all-memory")
@@ -133,6 +135,17 @@ def test_a_rung_opens_on_its_own_plot_and_the_next_on_the_ladders_again() -> Non
     assert asked(app)["show"] == "counters" and app.session_state["counted"] == "divergent_branches"
     app.selectbox(key="ladder").select("cs121-banks").run()
     assert app.session_state["plot"] == "law" and "show" not in asked(app)
+
+
+def test_a_key_keeps_the_plot_menus_value_of_the_page_before_out_of_the_address(monkeypatch: MonkeyPatch) -> None:
+    told: dict[str, object] = {}
+    monkeypatch.setattr(keyboard, "_told", lambda: told)
+    app = opened(ladder="cs121-divergence")
+    told["pressed"] = [{"number": 1, "name": "next"}]
+    app.segmented_control(key="plot").select("time").run()
+    assert "show" not in asked(app) and app.session_state["plot"] == "counters"
+    app.segmented_control(key="plot").select("time").run()
+    assert asked(app)["show"] == "time"
 
 
 def test_recorded_times_stand_at_the_ladders_n_and_counts_at_the_emulators() -> None:
