@@ -174,6 +174,8 @@ class Cluster:
         offers = {address: worker[NAME] for address, worker in workers.items() if NAME in worker}
         own = program_version(ENGINE, KERNELS)
         fit = {address: offer for address, offer in offers.items() if offer["version"] == own}
+        # Before the slots: whoever sees a GPU's worker may ask which GPU it is.
+        self._set_gpus([HostGpu(*gpu) for offer in fit.values() for gpu in offer["gpus"]])
         for address, slots in list(self._slots.items()):
             if address not in fit or any(slot.lost for slot in slots):
                 self._lose(address)
@@ -188,7 +190,6 @@ class Cluster:
                         self._queue.add(slot)
             other = sorted({offer["host"] for offer in offers.values() if offer not in fit.values()})
             self._set_troubles(*[f"{host} runs another version of this program and does not serve." for host in other])
-        self._set_gpus([HostGpu(*gpu) for offer in fit.values() for gpu in offer["gpus"]])
         self._queue.reassign(ABSENT_S)
 
     def _lose(self, address: str) -> None:
