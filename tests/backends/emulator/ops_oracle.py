@@ -413,7 +413,8 @@ def _parts(a: int, bits: int, code: str) -> list[int]:
 
 
 def _video(head: str, words: list[str], v: list[int]) -> int:
-    """Each video instruction in unbounded whole numbers: on words, or on the parts of words."""
+    """Each video instruction in unbounded whole numbers: on words, or on the parts of words. Where the H100 differs
+    from the manual (CUDA 13.0), as on the H100."""
     ways: dict[str, Callable[[int, int], int]] = {
         "vadd": lambda x, y: x + y, "vsub": lambda x, y: x - y, "vabsdiff": lambda x, y: abs(x - y), "vmin": min,
         "vmax": max, "add": lambda x, y: x + y, "min": min, "max": max,
@@ -429,8 +430,12 @@ def _video(head: str, words: list[str], v: list[int]) -> int:
         return sum((value & ((1 << bits) - 1)) << bits * place for place, value in enumerate(whole))
     value = ways[head](v[0], v[1])
     if "sat" in words:
-        return _kept_in(value, into)
-    return ways[words[-1]](decode(value & 0xFFFFFFFF, into), v[2]) if words[-1] in ways else value
+        return value if (head, into, given) == ("vadd", "u32", "u32") else _kept_in(value, into)
+    if words[-1] not in ways:
+        return value
+    if head in ("vadd", "vsub"):
+        value = decode(value & 0xFFFFFFFF, "s32")
+    return ways[words[-1]](value % 2**64 if into == "u32" else value, v[2])
 
 
 def _kept_in(value: int, code: str) -> int:

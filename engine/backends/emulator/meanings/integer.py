@@ -285,18 +285,24 @@ def _bounded(wide: Array, bits: int, signed: bool) -> Array:
 
 
 @computes("{op}.{into}.{t}.{t}.sat?", "t t -> into", op=_VIDEO, into=_WORDS, t=_WORDS)
-def video(a: Array, b: Array, *, op: str, into: str, sat: bool) -> Array:
+def video(a: Array, b: Array, *, op: str, into: str, t: str, sat: bool) -> Array:
     """A video instruction: a and b in more bits than both have, then the low 32 bits or, with `.sat`, the nearest
-    value."""
+    value. On Hopper the assembler of CUDA 13.0 forgets `.sat` in vadd.u32.u32.u32, against the manual."""
     wide = _VIDEO[op](a.astype(np.int64), b.astype(np.int64))
+    sat = sat and (op, into, t) != ("vadd", "u32", "u32")
     result: Array = (_bounded(wide, 32, into == "s32") if sat else wide).astype(DTYPES[into])
     return result
 
 
 @computes("{op}.{t}.{t}.{t}.{second}", "t t t -> t", op=_VIDEO, t=_WORDS, second=("add", "min", "max"))
 def video_and_second(a: Array, b: Array, c: Array, *, op: str, t: str, second: str) -> Array:
-    """A video instruction, and its result combined with c."""
-    return _VIDEO[f"v{second}"](video(a, b, op=op, into=t, sat=False), c)
+    """A video instruction, and its result combined with c. As on Hopper: the sum or the difference of a and b keeps 32
+    bits, and min and max of u32 compare it, extended by its highest bit, with c as unsigned numbers."""
+    wide = _VIDEO[op](a.astype(np.int64), b.astype(np.int64))
+    if op in ("vadd", "vsub"):
+        wide = wide.astype(np.int32).astype(np.int64)
+    kind = np.uint64 if t == "u32" else np.int64
+    return _VIDEO[f"v{second}"](wide.astype(kind), c.astype(kind)).astype(DTYPES[t])
 
 
 @computes(
