@@ -2,8 +2,8 @@
 
     python -m docs.library_ratios
 
-Of each operation, element type and n the fastest recorded kernel, cold-clean: the library's time over its time, paired,
-where the row has a library, else the part of the peak that it reaches.
+Of each operation, element type and n the fastest kernel of the program's first record, cold-clean: the library's time
+over its time, paired, where the row has a library, else the part of the peak that it reaches.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from pathlib import Path
 
 from engine.catalogue import KERNELS, TOPICS
 from engine.catalogue.libraries import PEERS, operation_of
-from engine.history.recordings import KEY, Entry, entries
+from engine.history.recordings import KEY, Entry
+from engine.history.records import records
 from engine.records import C_TYPES, CACHE_STATES
 from engine.records.words import size_text
 
@@ -28,7 +29,8 @@ Kind = tuple[str, str]  # operation, element type
 def best() -> dict[Kind, dict[int, Entry]]:
     """By operation and element type, and by n, the fastest recorded run on the GPU."""
     found: dict[Kind, dict[int, Entry]] = defaultdict(dict)
-    for entry in entries():
+    first, *_ = records().values()
+    for entry in first.runs.values():
         chosen = dict(zip(KEY, entry.key, strict=True))
         kernel, row = KERNELS[chosen["kernel"]], entry.row
         timed = row["status"] == "ok" and row["time_us"] and row["clock"] == "event"

@@ -80,7 +80,8 @@ class Summary:
 
 
 def records() -> Mapping[str, Record]:
-    """Return every record by name: the program's own first, so the first one is the record that pages show."""
+    """Return every record by name: the program's own first, the fullest of them first of all. Pages show the first one
+    unless another is chosen."""
     return _looked(database.folder(), int(time.monotonic() / FRESH_S))
 
 
@@ -125,8 +126,9 @@ def _records(own: Path, added: Path, changed: int) -> Mapping[str, Record]:
 @lru_cache(maxsize=2)
 def _own(folder: Path) -> Mapping[str, Record]:
     found = {}
-    for path in files(folder):
-        name, recording = path.name.removesuffix(_ENDING).removesuffix("-quick"), read(path)
+    recordings = {path: read(path) for path in files(folder)}
+    for path, recording in sorted(recordings.items(), key=lambda item: -len(item[1].rows)):
+        name = path.name.removesuffix(_ENDING).removesuffix("-quick")
         title = str(recording.device["name"])
         found[name] = Record(name, title, recording, path, False, _runs(recording, name))
     return found
