@@ -452,5 +452,5 @@ TOPIC = Topic(
     input_recipe=input_recipe,
     check=check,
     data_note=f"{data.NOTE} Those of a maximum are all negative.",
-    shows={"atomic_sub": "atomics", "warp_broadcast": "atomics"},
+    shows={"atomic_sub": "atomics", "atomic_add_aggregated": "=atomics", "warp_broadcast": "atomics"},
 )
