@@ -43,6 +43,7 @@ def _export(options: argparse.Namespace) -> int:
         from engine.history.tables import csv_of  # heavy: pandas
 
         Path(options.csv).write_text(csv_of(known), encoding="utf-8")
+        print(f"Rows in {options.csv}: {len(known):,}", file=sys.stderr)
     if options.json:
         print(json.dumps(records))
         return 0

@@ -97,6 +97,7 @@ def _sweep(options: argparse.Namespace) -> int:
         from engine.history.tables import csv_of
 
         Path(options.csv).write_text(csv_of(measurements), encoding="utf-8")
+        print(f"Rows in {options.csv}: {len(measurements):,}", file=sys.stderr)
     if options.json:
         print(json.dumps([flat(measurement) for measurement in measurements]))
     elif not options.csv:

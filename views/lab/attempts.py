@@ -9,6 +9,7 @@ from typing import Any
 from engine.records import Measurement
 from engine.records.counters import COUNTERS, IN_TABLE, with_derived
 from engine.records.words import STATUS_WORDS
+from engine.store.database import now
 
 KEPT = 10
 
@@ -46,11 +47,11 @@ class Attempt:
 
 
 def attempt_of(number: int, text: str, run: Measurement, counters: Mapping[str, float] | None, said: str) -> Attempt:
-    """Return an attempt from a run and from the emulator's counted run."""
+    """Return an attempt of this moment, from a run and from the emulator's counted run, which may be earlier."""
     counted = with_derived(counters) if counters else {}
     return Attempt(
         number,
-        str(run.environment.get("utc") or ""),
+        now(),
         text,
         run.status,
         said,

@@ -21,6 +21,7 @@ def test_a_try_survives_the_browser() -> None:
     assert attempts_of(json.loads(json.dumps([WHOLE]))) == (ONE,)
     assert ONE.verdict == "deadlock" and ONE.label == "#1" and ONE.time_us is None
     assert "text" not in ONE.record
+    assert ONE.utc, "also of a run that did not take place"
 
 
 def test_the_last_ten_are_kept() -> None:
