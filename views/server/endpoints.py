@@ -11,6 +11,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from engine.service import health
+from views.room import phone
 from views.shared import presence, presentation
 from views.shared.presentation import Presentation
 
@@ -74,4 +75,5 @@ ROUTES = (
     Route("/readyz", _ready),
     Route("/metrics", _metrics),
     Route("/lecture", _lecture),
+    *phone.ROUTES,
 )
