@@ -32,6 +32,7 @@ _ALONE = (
     "script-src {scripts}",
     "style-src {styles}",
     "connect-src 'self'",
+    "img-src data:",
     "base-uri 'none'",
     "form-action 'self'",
     "frame-ancestors 'none'",

@@ -10,7 +10,7 @@ import streamlit as st
 from engine.catalogue import KERNELS
 from engine.records.counters import IN_PLOTS
 from views.access import visitor
-from views.ladder import reveal
+from views.ladder import handout, reveal
 from views.ladder.panels import change, counters, motion
 from views.ladder.view import WORK, Page, Scene
 from views.picture import component
@@ -23,6 +23,7 @@ def toggle_presenting(on: bool) -> None:
     """Start or stop presenting. For callbacks."""
     if not on and work.is_presenting():
         presentation.end()
+        handout.end()
     reveal.forget()
     st.session_state["present"] = "1" if on else ""
 

@@ -12,7 +12,7 @@ import asyncio
 import json
 import threading
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -25,7 +25,6 @@ NAME = "room"  # in the store
 PARTS = {"lecture": "", "phase": "before", "slide": None, "moment": None, "question": None, "ended": None}
 LASTS = timedelta(hours=12)  # a state in the store is void after this time
 BEAT_S = 4.0  # longest silence of a stream: a client that hears nothing for longer has lost its connection
-PATIENCE_S = 0.1
 _KEPT = 64  # events that are kept for clients with other numbers
 
 
@@ -43,14 +42,18 @@ class Feed:
 
     def publish(self, name: str, value: Any) -> None:
         """Replace a part by a JSON value and wake all clients; an equal value changes nothing. For any thread."""
-        if name not in PARTS:
-            raise KeyError(name)
+        self.publish_parts({name: value})
+
+    def publish_parts(self, values: Mapping[str, Any]) -> None:
+        """Replace several parts by one change. KeyError for a name that is none of PARTS."""
         with self._lock:
             parts = self._loaded()
-            if parts[name][1] == value:
+            changed = {name: value for name, value in values.items() if parts[name][1] != value}
+            if not changed:
                 return
             # A number must differ from all before it, over restarts of the server.
-            parts[name] = max(_number(parts) + 1, self._clock()), value
+            number = max(_number(parts) + 1, self._clock())
+            parts |= {name: (number, value) for name, value in changed.items()}
             self._events.clear()
             self._wake()
         self._save()
@@ -155,6 +158,11 @@ FEED = Feed()
 def publish(name: str, value: Any) -> None:
     """Replace a part of the live state and wake all clients. For any thread."""
     FEED.publish(name, value)
+
+
+def publish_parts(values: Mapping[str, Any]) -> None:
+    """Replace several parts by one change."""
+    FEED.publish_parts(values)
 
 
 def state() -> dict[str, Any]:

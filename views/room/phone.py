@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from html import escape
 from pathlib import Path
 from urllib.parse import parse_qs
 
@@ -23,6 +24,7 @@ from views.room import tickets
 from views.room.feed import FEED
 
 HERE = Path(__file__).parent
+STYLES = (HERE.parent / "html" / "style.css", HERE / "room.css")
 # In this order; other parts of the page are in files of their own.
 SCRIPTS = ("room.js", "vote.js", "ask.js")
 LONGEST = 512  # bytes of the form
@@ -42,7 +44,7 @@ async def page(request: Request) -> Response:
         return _form(*await sign_in.refusal(sign_in.address_of(request)))
     if tickets.guest_of(request) is None and not tickets.is_admitted(request):
         return _form(200)
-    answer = _html("follow", 200)
+    answer = _html(_page("follow.html"), 200)
     tickets.issue(request, answer)
     return answer
 
@@ -75,7 +77,12 @@ async def stream(request: Request) -> Response:
 
 
 async def followers(request: Request) -> Response:
-    """Answer with the number of followers."""
+    """Answer with the number of followers, to guests, to the presenter's page and to those with its ticket."""
+    allowed = (
+        tickets.guest_of(request) or tickets.is_admitted(request) or tickets.opens(request.query_params.get("t", ""))
+    )
+    if not allowed:
+        return refused()
     return JSONResponse(FEED.followers(), headers=FRESH)
 
 
@@ -85,19 +92,21 @@ def refused() -> Response:
 
 
 def _form(status: int, told: str = "") -> Response:
-    return _html("form", status, told)
+    return _html(_page("form.html", told), status)
 
 
-def _html(kind: str, status: int, told: str = "") -> Response:
-    body = _page(kind, told)
+def _html(body: str, status: int) -> Response:
     headers = {**FRESH, "content-security-policy": plain_page_policy(body.encode())}
     return HTMLResponse(body, status, headers)
 
 
 @lru_cache(maxsize=8)
-def _page(kind: str, told: str) -> str:
+def _page(name: str, told: str = "") -> str:
+    """Return a page with its styles and scripts in it: a hall opens it within a minute, each with one request."""
+    styles = "".join(f"<style>{file.read_text()}</style>" for file in STYLES)
     scripts = "".join(f"<script>{(HERE / name).read_text()}</script>" for name in SCRIPTS if (HERE / name).exists())
-    return f"<!DOCTYPE html><title>{kind}</title>{told}{scripts}"
+    page = (HERE / name).read_text().replace("<!-- styles -->", styles, 1).replace("<!-- scripts -->", scripts, 1)
+    return page.replace("<!-- told -->", f'<p role="alert">{escape(told)}</p>' if told else "", 1)
 
 
 ROUTES = (
