@@ -12,8 +12,8 @@ import asyncio
 import json
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -93,10 +93,8 @@ class Feed:
 
     async def stream(self, seen: int, guest: str) -> AsyncIterator[bytes]:
         """Yield an event for each change after `seen`, and a beat with the number of followers in every silence."""
-        with self._lock:
-            self._guests[guest] = self._guests.get(guest, 0) + 1
-        try:
-            yield b"retry: 1000\n\n"
+        with self.follows(guest):
+            yield b": hello\n\n"  # the browser knows that it is connected
             while not self._closed:
                 changed = self._next_change()
                 seen, event = self.event(seen)
@@ -107,11 +105,19 @@ class Feed:
                     await asyncio.wait_for(changed.wait(), BEAT_S)
                     continue
                 yield f"event: beat\ndata: {self.followers()}\n\n".encode()
+
+    @contextmanager
+    def follows(self, name: str) -> Iterator[None]:
+        """Count a browser among the followers meanwhile, once for all of its streams."""
+        with self._lock:
+            self._guests[name] = self._guests.get(name, 0) + 1
+        try:
+            yield
         finally:
             with self._lock:
-                self._guests[guest] -= 1
-                if not self._guests[guest]:
-                    del self._guests[guest]
+                self._guests[name] -= 1
+                if not self._guests[name]:
+                    del self._guests[name]
 
     def close(self) -> None:
         """End all streams, because the server ends and waits for every answer."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 from functools import lru_cache
 from html import escape
 from pathlib import Path
@@ -20,14 +22,14 @@ from starlette.routing import Route
 
 from views.access import sign_in
 from views.access.headers import plain_page_policy
-from views.room import tickets
+from views.room import feed, tickets
 from views.room.feed import FEED
 
 HERE = Path(__file__).parent
 STYLES = (HERE.parent / "html" / "style.css", HERE / "room.css")
 # In this order; other parts of the page are in files of their own.
 SCRIPTS = ("room.js", "vote.js", "ask.js")
-LONGEST = 512  # bytes of the form
+LONGEST, LARGEST = 512, 200_000  # bytes of the form, and of a moment
 FRESH = {"cache-control": "no-store"}
 
 
@@ -51,11 +53,9 @@ async def page(request: Request) -> Response:
 
 async def _enter(request: Request) -> Response:
     """Answer to a typed code."""
-    body = b""
-    async for part in request.stream():
-        body += part
-        if len(body) > LONGEST:
-            return _form(413, "This is not the code.")
+    body = await received(request, LONGEST)
+    if body is None:
+        return _form(413, "This is not the code.")
     given = parse_qs(body.decode("utf-8", "replace")).get("code", [""])[0]
     if not tickets.opens(given):
         status, _ = await sign_in.refusal(sign_in.address_of(request))
@@ -86,6 +86,30 @@ async def followers(request: Request) -> Response:
     return JSONResponse(FEED.followers(), headers=FRESH)
 
 
+async def moment(request: Request) -> Response:
+    """Take the moment of the block in motion from the presenter's page: {key, words, drawing}, an SVG document."""
+    body = await received(request, LARGEST)
+    try:
+        given = json.loads(body or b"")
+        key, words, drawing = (str(given[name]) for name in ("key", "words", "drawing"))
+    except (ValueError, KeyError, TypeError):
+        return PlainTextResponse("This is no moment.", 400, FRESH)
+    if not tickets.is_presenters(key):
+        return refused()
+    await asyncio.to_thread(feed.publish, "moment", {"words": words, "drawing": drawing})
+    return Response(status_code=204, headers=FRESH)
+
+
+async def received(request: Request, longest: int) -> bytes | None:
+    """Return the body of a request; None if it is longer than so many bytes."""
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > longest:
+            return None
+    return body
+
+
 def refused() -> Response:
     """Refuse a request without a ticket."""
     return PlainTextResponse("This needs a ticket of the lecture.", 403, FRESH)
@@ -113,4 +137,5 @@ ROUTES = (
     Route("/f", page, methods=["GET", "POST"]),
     Route("/f/stream", stream),
     Route("/f/followers", followers),
+    Route("/f/moment", moment, methods=["POST"]),
 )

@@ -19,12 +19,12 @@ def drawing(figure: Figure, at: int) -> str:
     """Return the bars of a figure as HTML, the rung `at` marked; "" if it has no bars of rungs."""
     layout = figure["layout"]
     kind = layout.get("meta")
-    if kind == ROWS:
+    if kind == ROWS and any(value is not None for trace in figure["data"] for value in trace["x"]):
         traces, axis, names = figure["data"], layout["xaxis"], layout["yaxis"]["ticktext"]
-        marks = [_plain(note["text"]) for note in layout["annotations"] if note.get("name") == MARK]
-        title = _plain(layout["xaxis"].get("title", {}).get("text", ""))
+        marks = [_plain(note["text"]).replace(" ▌", " · ").lstrip("▌") for note in layout["annotations"] if note.get("name") == MARK]
+        title = _plain(layout["xaxis"].get("title", {}).get("text", "")).replace("▨", "pale:")
         return _lines("marks", marks) + _bars(traces, axis, names, _notes(layout, "y"), at) + _lines("axis", [title])
-    if kind == PAIR:
+    if kind == PAIR and any(value is not None for trace in figure["data"] for value in trace["x"]):
         headline, *titles = [_plain(note["text"]) for note in layout["annotations"] if note["yanchor"] != "middle"]
         made = [_lines("headline", [headline])]
         for trace, title in zip(figure["data"], titles, strict=True):
@@ -49,7 +49,9 @@ def _bars(
 ) -> str:
     """Return a row for each bar: its name, the bar, its number."""
     rows = []
-    for i, name in enumerate(names):
+    known = [i for trace in traces for i, value in enumerate(trace["x"]) if value is not None]
+    last = max([*known, *(i for i, words in notes.items() if words != "?")], default=-1)
+    for i, name in enumerate(names[: max(last, at) + 1 if known else 0]):  # without the rungs that are held back
         current = ' class="current"' if i == at else ""
         bars = "".join(_bar(trace, axis, i) for trace in traces) or f"<p>{escape(notes.get(i, ''))}</p>"
         rows.append(f"<dt{current}>{escape(_plain(name))}</dt><dd{current}>{bars}</dd>")
@@ -80,4 +82,4 @@ def _lines(kind: str, lines: Sequence[str]) -> str:
 
 def _plain(text: str) -> str:
     """Return the text of an annotation without its elements."""
-    return re.sub(r"<br>|&nbsp;|\s+", " ", re.sub(r"<(?!br>)[^>]*>", "", text)).strip()
+    return re.sub(r"[\s▸]+", " ", re.sub(r"<br>|&nbsp;", " ", re.sub(r"<(?!br>)[^>]*>", "", text))).strip()

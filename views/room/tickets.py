@@ -24,7 +24,7 @@ LETTERS, CODE = "abcdefghjkmnpqrstuvwxyz", 6  # without letters that look alike;
 TICKET = 22  # letters of 6 bits each: 132 bits
 _AGE_S = 12 * 3600
 # No class key contains a space, so none can make one of these signatures.
-_TICKET, _CODE, _GUEST = "ticket of a lecture", "code of a lecture", "guest of a lecture"
+_TICKET, _CODE, _GUEST, _PRESENTER = (f"{name} of a lecture" for name in ("ticket", "code", "guest", "presenter"))
 _COOKIE = re.compile(r"(\d*)\.([0-9a-f]{32})\.([\w-]{43})", re.ASCII)
 
 
@@ -52,6 +52,17 @@ def code(lecture: str) -> str:
     """Return the short code of a lecture, to be typed."""
     number = int.from_bytes(policy.current().signer.sign(_CODE, lecture), "big")
     return "".join(LETTERS[number // len(LETTERS) ** i % len(LETTERS)] for i in range(CODE))
+
+
+def presenters(lecture: str) -> str:
+    """Return the proof by which the presenter's own browser publishes parts of the lecture."""
+    return _text(_PRESENTER, lecture)
+
+
+def is_presenters(given: str) -> bool:
+    """Return whether this is the proof of the lecture that is going on."""
+    now = lecture()
+    return now != "" and hmac.compare_digest(given.encode(), presenters(now).encode())
 
 
 def opens(given: str) -> bool:
