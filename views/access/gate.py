@@ -17,6 +17,7 @@ from views.server.streamlit_internals import HEALTH, METRICS, PATHS
 ALIVE = ("/healthz", HEALTH)  # tell that the server lives, and nothing else
 SERVICE = ("/metrics", "/readyz", METRICS)
 SIGN_OUT = "/sign-out"
+ROOM = "/f"
 _SAFE = ("GET", "HEAD", "OPTIONS")
 _FORWARDED = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip")
 
@@ -59,7 +60,7 @@ async def _answer(asked: HTTPConnection, receive: Receive, asks: Policy) -> Resp
         return await _service(asked, asks, ROLES[token.role] if token else None)
     if asks.asks == "nothing":
         return None if is_local(asked) else _refused(ONLY_HERE, 403)
-    if asks.asks == "account":  # Streamlit's pages ask for the sign-in, see `views.access.visitor`
+    if asks.asks == "account" or is_room(path):  # these ask themselves: `views.access.visitor`, `views.room.tickets`
         return None
     if token is not None:
         leaves = method == "POST" and path == SIGN_OUT
@@ -84,6 +85,11 @@ async def _service(asked: HTTPConnection, asks: Policy, role: Role | None) -> Re
         status, told = await sign_in.refusal(sign_in.address_of(asked))
         return _refused(told, status)
     return None if ROLES[name].sees_service else _refused("This is not for students.", 403)
+
+
+def is_room(path: str) -> bool:
+    """Return whether this is a path of the room, which asks for a ticket of the lecture."""
+    return path == ROOM or path.startswith(f"{ROOM}/")
 
 
 def is_local(asked: HTTPConnection) -> bool:
@@ -134,7 +140,8 @@ class ReturnAddress:
             return
         asked = HTTPConnection(scope)
         here = f"{asked.url.path}?{asked.url.query}" if asked.url.query else asked.url.path
-        no_page = path_of(asked).startswith((*PATHS, "/auth/", "/oauth2callback"))
+        path = path_of(asked)
+        no_page = is_room(path) or path.startswith((*PATHS, "/auth/", "/oauth2callback"))
         if no_page or "text/html" not in asked.headers.get("accept", ""):
             await self.app(scope, receive, send)
         elif _SIGNED_IN not in asked.cookies:

@@ -79,9 +79,13 @@ class Signer:
             self._void = {name: at for name, at in self._void.items() if at > oldest}
             self._void[token.browser] = max(token.issued, self._void.get(token.browser, 0))
 
+    def sign(self, purpose: str, payload: str) -> bytes:
+        """Return the signature of a payload; one for another purpose differs."""
+        key = hmac.digest(self._secret, purpose.encode(), "sha256")
+        return hmac.digest(key, payload.encode(), "sha256")
+
     def _signature(self, role: str, payload: str) -> str:
-        key = hmac.digest(self._secret, self._keys[role].encode(), "sha256")
-        return base64.urlsafe_b64encode(hmac.digest(key, payload.encode(), "sha256")).decode().rstrip("=")
+        return base64.urlsafe_b64encode(self.sign(self._keys[role], payload)).decode().rstrip("=")
 
 
 @dataclass(frozen=True)
@@ -222,7 +226,7 @@ def decide_policy(address: str | None, environment: Mapping[str, str], accounts:
             )
         return Policy("account", "Everybody signs in with OpenID Connect, as secrets.toml says.", given, signer)
     if not given:
-        return Policy("nothing", "Open to this computer alone: no key is needed.")
+        return Policy("nothing", "Open to this computer alone: no key is needed.", signer=signer)
     told = f"Visitors need a class key; {where} holds the keys"
     if made and sys.stdout.isatty():  # otherwise the keys would get into a log
         told += ": " + ", ".join(f"{role} {key}" for role, key in given.items())

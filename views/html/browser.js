@@ -134,26 +134,62 @@ window.kernelLadder = (() => {
   };
 
   // A page that follows the lecture goes to the lecture's address, as if Back led there. The server sends the address
-  // once for each change.
+  // once for each change. Every other page, but the one that presents, only learns of the lecture's begin and end.
   const second = () => new Promise((done) => setTimeout(done, 1000));
   (async () => {
-    for (let seen = null; ;) {
+    for (let seen = null, lecture = 0; ;) {
       const mark = document.querySelector('.follows');
-      if (!mark || document.hidden || !own.tell) {
+      if (document.hidden || !own.tell || presenting()) {
+        invite(null);
         await second();
         continue;
       }
-      const now = await fetch(`./lecture?seen=${seen ?? mark.dataset.number}`)
-        .then((answer) => (answer.ok ? answer.json() : null)).catch(() => null);
+      const asked = mark ? `seen=${seen ?? mark.dataset.number}` : `lecture=${lecture}`;
+      const now = await fetch(`./lecture?${asked}`).then((answer) => (answer.ok ? answer.json() : null)).catch(() => null);
       if (!now) await second();
       const shown = document.querySelector('.follows');
-      if (!now || !shown || document.hidden) continue;
+      invite(now?.number && !shown ? now : null);
+      if (!now || document.hidden) continue;
+      lecture = now.lecture ?? 0;
+      if (!shown) { seen = null; continue; }
       if (now.number && now.number !== seen && String(now.number) !== shown.dataset.number) {
         own.tell('popped', { number: ++own.popped, search: `?${now.address}&follow=1` });
       }
       seen = now.number ?? 0;
     }
   })();
+
+  // The way into the lecture from any page, unless the ladder page offers it already.
+  let declined = 0;
+  function invite(now) {
+    const strip = document.querySelector('.lecturestrip');
+    if (!now || presenting() || now.lecture === declined || document.querySelector('.st-key-follow_on')) return strip?.remove();
+    if (strip) return;
+    const made = document.createElement('aside');
+    made.className = 'lecturestrip';
+    made.innerHTML = '<span>A lecture is going on.</span><button type="button">Follow it</button><button type="button" class="no" aria-label="Not now">✕</button>';
+    const [follow, no] = made.querySelectorAll('button');
+    follow.addEventListener('click', () => fetch('./lecture').then((answer) => answer.json()).then(({ address }) => {
+      made.remove();
+      if (document.querySelector('[data-rung], .opening')) own.tell('popped', { number: ++own.popped, search: `?${address}&follow=1` });
+      else location.assign(`./?${address}&follow=1`);
+    }));
+    no.addEventListener('click', () => { declined = now.lecture; made.remove(); });
+    app().append(made);
+  }
+
+  // The presenter's page tells the room the moment at which its picture stands still, and counts who follows.
+  let moment = null;
+  window.addEventListener('kernelladder-moment', ({ detail }) => { moment = detail; });
+  setInterval(() => {
+    const key = document.querySelector('.room[data-key]')?.dataset.key, count = document.querySelector('.roomcard [data-ticket]');
+    if (key && moment) {
+      const body = JSON.stringify({ key, words: moment.words, drawing: moment.drawing() });
+      fetch('./f/moment', { method: 'POST', headers: { 'content-type': 'application/json' }, body }).catch(() => {});
+    }
+    moment = null;
+    if (count) fetch(`./f/followers?t=${count.dataset.ticket}`).then((answer) => answer.json()).then((number) => { count.textContent = number; }, () => {});
+  }, 500);
 
   // A move of the mouse shows the bar of a slide; then it fades.
   let still;

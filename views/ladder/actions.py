@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Literal
 
 import streamlit as st
 
 from engine.catalogue import KERNELS
 from engine.records.counters import IN_PLOTS
 from views.access import visitor
-from views.ladder import reveal
+from views.ladder import handout, reveal
 from views.ladder.panels import change, counters, motion
 from views.ladder.view import WORK, Page, Scene
 from views.picture import component
@@ -23,6 +24,7 @@ def toggle_presenting(on: bool) -> None:
     """Start or stop presenting. For callbacks."""
     if not on and work.is_presenting():
         presentation.end()
+        handout.end()
     reveal.forget()
     st.session_state["present"] = "1" if on else ""
 
@@ -114,7 +116,8 @@ def turn_beside(page: Page) -> None:
 
 def run_buttons(page: Page) -> None:
     """Show Run and Run the ladder, which page and slide share."""
-    st.button("Run", key="run", type="primary", icon=":material/play_arrow:", on_click=run_rung, args=(page,),
+    kind: Literal["primary", "secondary"] = "secondary" if presentation.is_followed() else "primary"
+    st.button("Run", key="run", type=kind, icon=":material/play_arrow:", on_click=run_rung, args=(page,),
               help="Check this rung's answer, then measure it (R)")  # fmt: skip
     st.button("Run the ladder", key="run_ladder", icon=":material/stairs:", on_click=run_ladder, args=(page,),
               help="Every rung with these choices, one after the other (L)")  # fmt: skip

@@ -19,6 +19,7 @@ from views.ladder import actions, desk, opening, reveal, slide
 from views.ladder.panels import trapezoids
 from views.ladder.resolve import PLOT_TITLES, USUAL, page_of
 from views.ladder.view import WORK, Page
+from views.room import card
 from views.shared import address, keyboard, menus, messages, presentation, rungs, work
 from views.shared.menus import AUTO, LOCKSTEP
 from views.shared.notices import replace_unknown, shown_instead
@@ -153,6 +154,7 @@ def show() -> None:
     keys(page)
     if presenting:
         tell_followers(page)
+        card.show()
         slide.show(page)
         tell_followers(page)  # again, with the results of the runs
     else:
@@ -183,7 +185,8 @@ def keys(page: Page) -> None:
             "run": lambda: actions.run_rung(page),
             "ladder": lambda: actions.run_ladder(page),
             "present": lambda: actions.toggle_presenting(not page.presenting),
-            "leave": lambda: actions.toggle_presenting(False),
+            "leave": lambda: card.close() or actions.toggle_presenting(False),
+            "room": card.toggle,
         }
     )
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import streamlit as st
 
 from engine.figures.bars import HELD
-from engine.figures.look import Look, covered
+from engine.figures.look import Figure, Look, covered
 from engine.history.history import Known, date_of, device_line, device_name, not_recorded
 from engine.history.tables import COLUMNS, published_for, tile_text, tile_title
 from engine.lectures.judge import unkept
@@ -45,15 +45,16 @@ class Results:
             menu(page)
         self._drawing, self._words, self._answer = Drawing(page, look, height), Slot("plotwords"), Slot("answer")
 
-    def show(self, facts: Facts) -> None:
-        """Draw each container whose contents have changed."""
+    def show(self, facts: Facts) -> tuple[str, Figure | None, str]:
+        """Draw each container whose contents have changed; return the numbers, the plot, and its words."""
         page, plot = self._page, self._page.plot
         numbers, strip = _numbers(page, facts), _strip(page, facts)
         words = plot.words(page, facts) if plot.words is not None and not _is_held_back(page) else ""
         self._numbers.html(numbers)
-        self._drawing.show(facts)
+        figure = self._drawing.show(facts)
         self._words.html(words)
         self._answer.html(strip)
+        return numbers, figure, words
 
 
 class Drawing:
@@ -70,14 +71,16 @@ class Drawing:
             with place:
                 page.plot.show(page)
 
-    def show(self, facts: Facts) -> None:
-        """Draw the plot instead of the one before."""
+    def show(self, facts: Facts) -> Figure | None:
+        """Draw the plot instead of the one before, and return it; None: an animation is in its place."""
         page, plot = self._page, self._page.plot
-        if not isinstance(plot, Scene):
-            figure = covered(self._look) if _is_held_back(page) else plot.figure(page, facts, self._look)
-            height: Literal["content", "stretch"] = "content" if self._look.pane else "stretch"
-            alt, origin = f"{plot.title}: {page.ladder.title}", " · ".join(sources(page, facts).values())
-            self._chart.draw(figure, alt=alt, origin=origin, height=height)
+        if isinstance(plot, Scene):
+            return None
+        figure = covered(self._look) if _is_held_back(page) else plot.figure(page, facts, self._look)
+        height: Literal["content", "stretch"] = "content" if self._look.pane else "stretch"
+        alt, origin = f"{plot.title}: {page.ladder.title}", " · ".join(sources(page, facts).values())
+        self._chart.draw(figure, alt=alt, origin=origin, height=height)
+        return figure
 
 
 def sources(page: Page, facts: Facts) -> dict[str, str]:

@@ -7,10 +7,15 @@ import { themeOf } from './theme.js';
 
 const SIZE = { width: 1120, height: 630, margin: 14 };
 
-export function saveSvg(player) {
+// The moment as an SVG document.
+export function svgOf(player) {
   const theme = themeOf(player.root), pen = new SvgPen(SIZE.width, SIZE.height, theme.font, theme.background);
   pen.inside(SIZE.margin, () => player.screen.paint(pen, placesOf(player, theme), player.slot));
-  save(new Blob([pen.document(player.told.textContent)], { type: 'image/svg+xml' }), `${player.name()}-${player.root.dataset.frame}.svg`);
+  return pen.document(player.told.textContent);
+}
+
+export function saveSvg(player) {
+  save(new Blob([svgOf(player)], { type: 'image/svg+xml' }), `${player.name()}-${player.root.dataset.frame}.svg`);
 }
 
 // The layout of the films on a slide.

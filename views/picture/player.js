@@ -5,7 +5,7 @@ import { facts } from './stage.js';
 import { opening, stopsOf } from './moments.js';
 import { Screen } from './screen.js';
 import { treeOf } from './tree.js';
-import { saveGif, saveSvg } from './files.js';
+import { saveGif, saveSvg, svgOf } from './files.js';
 
 const STOP_S = 0.9; // of a telling frame at speed 1, on average
 const SHORTEST_S = 8, LONGEST_S = 45;
@@ -214,6 +214,7 @@ class Player {
     const words = this.films.map((film) => { const { number } = film.at(this.slot), frame = film.frames[number]; return frame ? `${film.title}: line ${frame.line}, ${facts(film, frame)[0]}` : film.title; }).join('. ');
     this.told.textContent = words;
     this.range.setAttribute('aria-valuetext', words);
+    window.dispatchEvent(new CustomEvent('kernelladder-moment', { detail: { words, drawing: () => svgOf(this) } }));
   }
 
   draw() {

@@ -5,12 +5,15 @@ presentation.
 from __future__ import annotations
 
 import asyncio
+import time
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from engine.service import health
+from views.room import phone
+from views.room.feed import FEED
 from views.shared import presence, presentation
 from views.shared.presentation import Presentation
 
@@ -35,12 +38,21 @@ async def _metrics(request: Request) -> Response:
 
 
 async def _lecture(request: Request) -> Response:
-    """Answer with the presentation's number; a page that has `seen` it waits for the next one, up to a limit."""
+    """Answer with the presentation's number, address and lecture.
+
+    A page that follows has `seen` a number, and waits for the next one, up to a limit. Other pages know the `lecture`
+    that is going on (0: none), and wait for another one.
+    """
+    asked, until = request.query_params, time.monotonic() + WAIT_S
     # Of many pages that ask at once only the first needs a thread of its own.
     found = presentation.now() if presentation.is_at_hand() else await asyncio.to_thread(presentation.now)
-    if request.query_params.get("seen") == str(_number(found)):
+    if "seen" in asked:
+        with FEED.follows(f"page {id(request)}"):
+            if asked["seen"] == str(_number(found)):
+                found = await asyncio.shield(_another(_number(found)))
+    while asked.get("lecture") == str(_lecture_of(found)) and time.monotonic() < until and presence.browsers():
         found = await asyncio.shield(_another(_number(found)))
-    told = {"number": found.number, "address": found.address} if found and found.going else {}
+    told = {"number": found.number, "address": found.address, "lecture": found.lecture} if _number(found) else {}
     return JSONResponse(told, headers={"cache-control": "no-store"})
 
 
@@ -69,9 +81,15 @@ def _number(found: Presentation | None) -> int:
     return found.number if found and found.going else 0
 
 
+def _lecture_of(found: Presentation | None) -> int:
+    """Return the id of the lecture that is going on; 0 without one."""
+    return found.lecture if found and found.going else 0
+
+
 ROUTES = (
     Route("/healthz", _alive),
     Route("/readyz", _ready),
     Route("/metrics", _metrics),
     Route("/lecture", _lecture),
+    *phone.ROUTES,
 )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from views.access.headers import page_policy
+from views.access.headers import POLICY, page_policy
 from views.server import keys
 from views.server.components import library
 from views.server.streamlit_internals import PARTS, ROOT, SCRIPTS, SERVER_PATH, STATIC_PATH
@@ -48,7 +48,7 @@ class EntryPage:
                     page = page.replace(b"</head>", _ahead() + b"</head>", 1).replace(ROOT, _style() + ROOT, 1)
                     kept = [(name, value) for name, value in start["headers"] if name not in _OWN]
                     kept += [(b"content-length", str(len(page)).encode()),
-                             (b"content-security-policy", page_policy(page).encode())]  # fmt: skip
+                             (POLICY, page_policy(page).encode())]  # fmt: skip
                     await send({**start, "headers": kept})
                     await send({"type": "http.response.body", "body": page})
             else:
@@ -58,8 +58,10 @@ class EntryPage:
 
 
 def _is_page(start: Message) -> bool:
-    kind = dict(start["headers"]).get(b"content-type", b"")
-    return start["status"] == 200 and kind.startswith(b"text/html")
+    """Return whether this is Streamlit's page; one of our own brings its Content-Security-Policy."""
+    headers = dict(start["headers"])
+    return (start["status"] == 200 and headers.get(b"content-type", b"").startswith(b"text/html")
+            and POLICY not in headers)  # fmt: skip
 
 
 def parts() -> list[str]:

@@ -48,6 +48,7 @@ KEYS = (
     Key("order", ("o",), "O", "the next order of execution: lockstep, independent 1 to 3"),
     Key("beside", ("x",), "X", "the block in motion beside that of the rung before"),
     Key("theme", ("d",), "D", "light, dark, or as the system"),
+    Key("room", (), "G", "the card of the room: how to follow on a phone", ("g",)),
     Key("present", ("p",), "P", "present: the rung alone, in large type"),
     Key("leave", ("Escape",), "Esc", "stop presenting"),
     Key("picture play", ("k",), "K", "play or pause the block in motion"),

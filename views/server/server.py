@@ -6,8 +6,10 @@ import argparse
 import asyncio
 import ctypes
 import errno
+import signal
 import socket
 import sys
+import threading
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -21,6 +23,7 @@ from engine.service import journal, service
 from engine.store import database
 from views.access import policy
 from views.access.policy import BadKeys
+from views.room import feed
 from views.server import streamlit_internals
 
 if sys.platform != "win32":
@@ -55,11 +58,28 @@ def serving(prepare: Callable[[], None]) -> Callable[[Any], AbstractAsyncContext
         policy.begin()
         await asyncio.to_thread(lambda: service.connect().warm())
         await asyncio.to_thread(prepare)  # otherwise it would compete with the first browsers
+        _at_the_end(feed.FEED.close)
         yield
         await asyncio.to_thread(service.disconnect)
         await asyncio.to_thread(database.close)  # a last try for a file on a full disk
 
     return lifespan
+
+
+def _at_the_end(close: Callable[[], None]) -> None:
+    """Call `close` as soon as the server is asked to end: it waits for every open answer."""
+    loop = asyncio.get_running_loop()
+
+    def chained(before: Any) -> Callable[[int, Any], None]:
+        def ending(number: int, frame: Any) -> None:
+            loop.call_soon_threadsafe(close)
+            before(number, frame)
+
+        return ending
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        if callable(before := signal.getsignal(number)) and threading.current_thread() is threading.main_thread():
+            signal.signal(number, chained(before))
 
 
 def allow_files() -> None:

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from urllib.parse import parse_qsl, urlencode
 
@@ -24,6 +24,7 @@ NAME = "now"  # in the store, which could hold several presentations
 OWN = ("present", "follow", "theme")  # names of an address that belong to one window
 FRESH_S = 0.25  # longest delay until another server process's change is seen
 LASTS = timedelta(hours=12)  # an abandoned presentation is over after this time
+PAUSE = timedelta(minutes=10)  # who presents again within this time after the end continues the same lecture
 
 TURN = threading.RLock()  # held by pages that follow
 _lock = threading.Lock()
@@ -34,13 +35,14 @@ _looked = -FRESH_S
 @dataclass(frozen=True)
 class Presentation:
     """A presentation. `address`: the choices of the ladder page, as a query; `seen`: when the shown result was
-    measured, or ""; `going`: whether it has not been ended."""
+    measured, or ""; `going`: whether it has not been ended; `lecture`: the number with which it began."""
 
     number: int
     address: str
     seen: str
     going: bool
     utc: str
+    lecture: int
 
     @property
     def choices(self) -> dict[str, str]:
@@ -56,7 +58,7 @@ def now() -> Presentation | None:
             kept = store.load(NAME)
             _found, _looked = (_read(kept) if kept else None), time.monotonic()
         found = _found
-    return found if found and datetime.now(UTC) - datetime.fromisoformat(found.utc) < LASTS else None
+    return found if found and _age(found) < LASTS else None
 
 
 def show(choices: Mapping[str, str], seen: str) -> None:
@@ -64,14 +66,14 @@ def show(choices: Mapping[str, str], seen: str) -> None:
     address = urlencode({name: value for name, value in choices.items() if name not in OWN})
     last = now()
     if last is None or not last.going or (last.address, last.seen) != (address, seen):
-        _keep(address, seen, going=True)
+        _keep(last, address, seen, going=True)
 
 
 def end() -> None:
     """End the presentation."""
     last = now()
     if last is not None and last.going:
-        _keep(last.address, last.seen, going=False)
+        _keep(last, last.address, last.seen, going=False)
 
 
 def is_at_hand() -> bool:
@@ -100,13 +102,19 @@ def mark() -> str:
     return f'<i class="follows" data-number="{found.number if found and found.going else 0}"></i>' * is_followed()
 
 
-def _keep(address: str, seen: str, *, going: bool) -> None:
+def _keep(last: Presentation | None, address: str, seen: str, *, going: bool) -> None:
     global _found, _looked
     # The number must differ from all before it, over restarts and server processes.
-    number, utc = time.time_ns() // 1_000_000, datetime.now(UTC).isoformat(timespec="seconds")
+    number, now = time.time_ns() // 1_000_000, datetime.now(UTC)
+    lecture = last.lecture if last is not None and (last.going or _age(last) < PAUSE) else number
+    made = Presentation(number, address, seen, going, now.isoformat(timespec="seconds"), lecture)
     with _lock:
-        store.save(NAME, {"number": number, "address": address, "seen": seen, "going": going, "utc": utc})
-        _found, _looked = Presentation(number, address, seen, going, utc), time.monotonic()
+        store.save(NAME, asdict(made))
+        _found, _looked = made, time.monotonic()
+
+
+def _age(found: Presentation) -> timedelta:
+    return datetime.now(UTC) - datetime.fromisoformat(found.utc)
 
 
 def _read(kept: Mapping[str, object]) -> Presentation | None:

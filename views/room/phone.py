@@ -1,0 +1,141 @@
+"""The page for phones, /f, and the stream that keeps it where the lecture is."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from functools import lru_cache
+from html import escape
+from pathlib import Path
+from urllib.parse import parse_qs
+
+from starlette.requests import Request
+from starlette.responses import (
+    HTMLResponse,
+    JSONResponse,
+    PlainTextResponse,
+    RedirectResponse,
+    Response,
+    StreamingResponse,
+)
+from starlette.routing import Route
+
+from views.access import sign_in
+from views.access.headers import plain_page_policy
+from views.room import feed, tickets
+from views.room.feed import FEED
+
+HERE = Path(__file__).parent
+STYLES = (HERE.parent / "html" / "style.css", HERE / "room.css")
+# In this order; other parts of the page are in files of their own.
+SCRIPTS = ("room.js", "vote.js", "ask.js")
+LONGEST, LARGEST = 512, 200_000  # bytes of the form, and of a moment
+FRESH = {"cache-control": "no-store"}
+
+
+async def page(request: Request) -> Response:
+    """Show the lecture to a guest; let in a browser with a ticket or the code; ask others for the code."""
+    if request.method == "POST":
+        return await _enter(request)
+    given = request.query_params.get("t", "")
+    if given and tickets.opens(given):
+        answer: Response = RedirectResponse("./f", 303, FRESH)  # without the ticket, which others may not see
+        tickets.issue(request, answer)
+        return answer
+    if given and tickets.guest_of(request) is None:
+        return _form(*await sign_in.refusal(sign_in.address_of(request)))
+    if tickets.guest_of(request) is None and not tickets.is_admitted(request):
+        return _form(200)
+    answer = _html(_page("follow.html"), 200)
+    tickets.issue(request, answer)
+    return answer
+
+
+async def _enter(request: Request) -> Response:
+    """Answer to a typed code."""
+    body = await received(request, LONGEST)
+    if body is None:
+        return _form(413, "This is not the code.")
+    given = parse_qs(body.decode("utf-8", "replace")).get("code", [""])[0]
+    if not tickets.opens(given):
+        status, _ = await sign_in.refusal(sign_in.address_of(request))
+        return _form(status, "This is not the code of a lecture that is going on.")
+    answer = RedirectResponse("./f", 303, FRESH)
+    tickets.issue(request, answer)
+    return answer
+
+
+async def stream(request: Request) -> Response:
+    """Answer with the changes of the lecture's state, as server-sent events."""
+    guest = tickets.guest_of(request)
+    if guest is None:
+        return refused()
+    given = request.headers.get("last-event-id") or request.query_params.get("seen", "")
+    seen = int(given) if given.isascii() and given.isdecimal() else -1
+    headers = {**FRESH, "x-accel-buffering": "no"}  # nginx would hold events back
+    return StreamingResponse(FEED.stream(seen, guest.name), 200, headers, "text/event-stream")
+
+
+async def followers(request: Request) -> Response:
+    """Answer with the number of followers, to guests, to the presenter's page and to those with its ticket."""
+    allowed = (
+        tickets.guest_of(request) or tickets.is_admitted(request) or tickets.opens(request.query_params.get("t", ""))
+    )
+    if not allowed:
+        return refused()
+    return JSONResponse(FEED.followers(), headers=FRESH)
+
+
+async def moment(request: Request) -> Response:
+    """Take the moment of the block in motion from the presenter's page: {key, words, drawing}, an SVG document."""
+    body = await received(request, LARGEST)
+    try:
+        given = json.loads(body or b"")
+        key, words, drawing = (str(given[name]) for name in ("key", "words", "drawing"))
+    except (ValueError, KeyError, TypeError):
+        return PlainTextResponse("This is no moment.", 400, FRESH)
+    if not tickets.is_presenters(key):
+        return refused()
+    await asyncio.to_thread(feed.publish, "moment", {"words": words, "drawing": drawing})
+    return Response(status_code=204, headers=FRESH)
+
+
+async def received(request: Request, longest: int) -> bytes | None:
+    """Return the body of a request; None if it is longer than so many bytes."""
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > longest:
+            return None
+    return body
+
+
+def refused() -> Response:
+    """Refuse a request without a ticket."""
+    return PlainTextResponse("This needs a ticket of the lecture.", 403, FRESH)
+
+
+def _form(status: int, told: str = "") -> Response:
+    return _html(_page("form.html", told), status)
+
+
+def _html(body: str, status: int) -> Response:
+    headers = {**FRESH, "content-security-policy": plain_page_policy(body.encode())}
+    return HTMLResponse(body, status, headers)
+
+
+@lru_cache(maxsize=8)
+def _page(name: str, told: str = "") -> str:
+    """Return a page with its styles and scripts in it: a hall opens it within a minute, each with one request."""
+    styles = "".join(f"<style>{file.read_text()}</style>" for file in STYLES)
+    scripts = "".join(f"<script>{(HERE / name).read_text()}</script>" for name in SCRIPTS if (HERE / name).exists())
+    page = (HERE / name).read_text().replace("<!-- styles -->", styles, 1).replace("<!-- scripts -->", scripts, 1)
+    return page.replace("<!-- told -->", f'<p role="alert">{escape(told)}</p>' if told else "", 1)
+
+
+ROUTES = (
+    Route("/f", page, methods=["GET", "POST"]),
+    Route("/f/stream", stream),
+    Route("/f/followers", followers),
+    Route("/f/moment", moment, methods=["POST"]),
+)
