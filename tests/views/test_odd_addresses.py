@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.views.pages import markdown_of, messages_of, opened
-from views.html.parts import code_in
+from views.html.table import code_in
 from views.shared.address import NAMES
 
 PAGES = ("", "sweep", "inside", "lab", "sheets", "machine", "compare")

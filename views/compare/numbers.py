@@ -12,9 +12,8 @@ from engine.records import Measurement
 from engine.records.counters import IN_PLOTS
 from engine.records.words import STATUS_WORDS, size_text, text_of
 from views.compare.sides import Name, Side
-from views.html.parts import code_in
 from views.html.source import source_html
-from views.html.table import Cell, cell, heading, table, with_small
+from views.html.table import Cell, cell, code_in, heading, table, with_small
 
 TIMED = ("time_us", "bandwidth_gb_s", "gflop_s", "percent_of_peak")
 

@@ -11,9 +11,8 @@ from engine.lectures.changes import Change, line_values, shares
 from engine.records import Caveat, Check, Finding, Measurement
 from engine.records.counters import COUNTERS, FINDINGS
 from engine.records.words import STATUS_WORDS, text_of, wrong_text
-from views.html.parts import code_in
 from views.html.source import coloured_lines, header_length
-from views.html.table import table
+from views.html.table import code_in, table
 
 _PREDICATED = (
     "Instructions and branches are counted in the PTX. What the GPU runs is made from it, and may predicate instead of "

@@ -14,8 +14,7 @@ from engine.records import Measurement
 from engine.records.counters import COUNTERS, IN_TABLE, IN_TILES, ON_LINES
 from engine.records.words import STATUS_WORDS, size_text, text_of
 from views.html import answer, lines
-from views.html.parts import code_in
-from views.html.table import cell, heading, table
+from views.html.table import cell, code_in, heading, table
 from views.lab.attempts import Attempt
 
 NOTHING_YET = (

@@ -11,8 +11,8 @@ import streamlit as st
 from engine.history.tables import tile_text, tile_title
 from engine.records.counters import IN_TABLE, IN_TILES
 from engine.records.words import size_text, text_of
-from views.html.parts import code_in, tile, tiles
 from views.html.source import source_html
+from views.html.table import code_in, tile, tiles
 from views.lab.attempts import Attempt
 from views.lab.drafts import Draft
 from views.lab.results import attempts_html

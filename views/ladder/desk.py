@@ -18,11 +18,10 @@ from views.ladder import source
 from views.ladder.actions import follow_button, run_buttons, toggle_presenting
 from views.ladder.panels.bars import TIMES
 from views.ladder.resolve import resolved
-from views.ladder.results import Results, bars_of, shows_counters, sources
+from views.ladder.results import Results, bars_of, shows_counters
 from views.ladder.view import WORK, Bars, Facts, Page, Scene, Section, facts_of
 from views.server.navigation import toolbar
 from views.shared import address, keyboard, work
-from views.shared.notices import replace_unknown
 from views.shared.rungs import MOST_LABELS
 from views.shared.slots import RawHtml, Slot
 
@@ -114,10 +113,8 @@ def section_chosen(page: Page) -> Section | None:
     sections = page.sections
     if not sections:
         return None
-    titles = {name: section.title for name, section in sections.items()}
-    replace_unknown("below", "section", titles, next(iter(sections)))
     st.segmented_control("Beside the lecture", list(sections), default=st.session_state["below"], key="below",
-                         format_func=titles.get, required=True,
+                         format_func=lambda name: sections[name].title, required=True,
                          label_visibility="collapsed")  # fmt: skip
     section = sections[st.session_state["below"]]
     if section.controls is not None:
@@ -144,10 +141,10 @@ class Table:
     def show(self, facts: Facts) -> None:
         """Draw the known measurements."""
         page = self._page
-        counts, headings = _counts(page, facts), sources(page, facts)
         lectures = sorted({str(row["lecture_origin"]) for row in facts.rows if row["lecture_origin"] is not None})
         below = under_table(lectures, environment(facts.known, page.position), page.topic.data_note)
-        self._rows.html(table.ladder_html(facts.rows, page.topic.metric, page.position, counts, headings))
+        counts = _counts(page, facts)
+        self._rows.html(table.ladder_html(facts.rows, page.topic.metric, page.position, counts, facts.sources))
         self._print.html(below)
 
 

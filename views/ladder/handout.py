@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.figures.look import Figure
-from views.html.parts import sentence_case
+from views.html.table import sentence_case
 from views.ladder.view import Page
 from views.room import feed, plot
 from views.shared import presentation, work

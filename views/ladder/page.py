@@ -151,6 +151,9 @@ def show() -> None:
         return
     if not presenting:  # a slide may hold the plot back
         say_which_plot(page, str(st.session_state.get("show") or ""))
+        if page.sections:
+            titles = {name: section.title for name, section in page.sections.items()}
+            replace_unknown("below", "section", titles, next(iter(titles)))
     keys(page)
     if presenting:
         tell_followers(page)

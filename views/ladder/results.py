@@ -19,7 +19,7 @@ from engine.records.counters import IN_TILES
 from engine.records.words import STATUS_WORDS, number_text, size_text, text_of
 from views.chart.component import Chart
 from views.html import answer
-from views.html.parts import code_in, sentence_case, tile, tiles, whole_dates
+from views.html.table import code_in, sentence_case, tile, tiles, whole_dates
 from views.ladder.view import WORK, Bars, Facts, Page, Picture, Scene
 from views.shared import keyboard, work
 from views.shared.slots import Slot
@@ -78,22 +78,9 @@ class Drawing:
             return None
         figure = covered(self._look) if _is_held_back(page) else plot.figure(page, facts, self._look)
         height: Literal["content", "stretch"] = "content" if self._look.pane else "stretch"
-        alt, origin = f"{plot.title}: {page.ladder.title}", " · ".join(sources(page, facts).values())
+        alt, origin = f"{plot.title}: {page.ladder.title}", " · ".join(facts.sources.values())
         self._chart.draw(figure, alt=alt, origin=origin, height=height)
         return figure
-
-
-def sources(page: Page, facts: Facts) -> dict[str, str]:
-    """Return the sources of the times and the counters, and their N if they differ."""
-    times = sorted({device_line(fact.timed) for fact in facts.known if fact.timed})
-    headings = {
-        "times": f"Times: {' and '.join(times)}" if times else "Times: none measured or recorded for these choices",
-        "counters": "Counted by the emulator, live",
-    }
-    if page.run.n != page.choice.n:
-        headings["times"] += f", N = {size_text(page.choice.n)}"
-        headings["counters"] += f", N = {size_text(page.run.n)}"
-    return headings
 
 
 def _is_held_back(page: Page) -> bool:

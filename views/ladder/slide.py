@@ -10,10 +10,10 @@ import streamlit as st
 from engine.figures.look import Look
 from engine.history.history import Known
 from engine.plan import describe_launches
-from views.html.parts import sentence_case
+from views.html.table import sentence_case
 from views.ladder import handout, reveal, source
 from views.ladder.actions import run_buttons
-from views.ladder.results import Results, bars_of, has_strip, menu, shows_counters, sources
+from views.ladder.results import Results, bars_of, has_strip, menu, shows_counters
 from views.ladder.view import WORK, Bars, Page, Scene, facts_of
 from views.picture import component
 from views.shared import keyboard, menus, work
@@ -49,7 +49,7 @@ def show(page: Page) -> None:
             text = source.slide_source(page.ladder, page.position, size, named_lines(facts.known[page.position]))
             code.html(text)
             drawn = results.show(facts)
-            handout.publish(page, text, *drawn, origin=" · ".join(sources(page, facts).values()))
+            handout.publish(page, text, *drawn, origin=" · ".join(facts.sources.values()))
 
     work.follow(WORK, draw)
     draw()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from html import escape
 
 from engine.catalogue import KERNELS, Kernel, Ladder, Rung
-from views.html.parts import sentence_case
 from views.html.source import Difference, difference, source_html, source_rows
+from views.html.table import sentence_case
 
 SHORT = 13  # lines; with a shorter source the words on its slide are larger
 

@@ -12,8 +12,9 @@ from engine.catalogue import KERNELS, LADDERS, TOPICS, Kernel, Ladder, Rung, Top
 from engine.figures.bars import held_back
 from engine.figures.look import Figure, Look
 from engine.history import tables
-from engine.history.history import Known
+from engine.history.history import Known, device_line
 from engine.records import Settled
+from engine.records.words import size_text
 from views.shared import work
 
 T = TypeVar("T")
@@ -26,13 +27,14 @@ class Facts:
     """The known results of each rung, and the rows of the ladder's table made from them.
 
     A rung whose numbers are held back has no known results; its row has only names and, as `engine.figures.bars.HELD`,
-    the whole row, for the scale of an axis. `marks`: the GPU's peak and the libraries' rates, by name. Compared by
-    identity, so it can be a cache key.
+    the whole row, for the scale of an axis. `marks`: the GPU's peak and the libraries' rates, by name; `sources`: of
+    the "times" and the "counters", in words. Compared by identity, so it can be a cache key.
     """
 
     known: Sequence[Known]
     rows: Sequence[Mapping[str, Any]]
     marks: Mapping[str, float]
+    sources: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -179,19 +181,33 @@ def shared(make: Callable[..., T]) -> Callable[..., T]:
 def facts_of(page: Page) -> Facts:
     """Return the known results of every rung on the page, without those that are held back."""
     known = [work.outcome(choice, run) for choice, run in zip(page.choices, page.runs, strict=True)]
-    facts = _facts(known, page.ladder.name, page.choices)
+    facts = _facts(known, page.ladder.name, page.choices, page.run.n)
     if page.tells_all:
         return facts
     held = [held_back(row) for row in facts.rows[page.shown :]]
-    nothing = [Known() for _ in held]
-    return Facts([*facts.known[: page.shown], *nothing], [*facts.rows[: page.shown], *held], facts.marks)
+    seen = [*facts.known[: page.shown], *(Known() for _ in held)]
+    return Facts(seen, [*facts.rows[: page.shown], *held], facts.marks, _sources(seen, page.choice.n, page.run.n))
 
 
 @shared
-def _facts(known: Sequence[Known], ladder: str, choices: tuple[Settled, ...]) -> Facts:
+def _facts(known: Sequence[Known], ladder: str, choices: tuple[Settled, ...], counted_n: int) -> Facts:
     shown = LADDERS[ladder]
     rows = tables.ladder_table(shown, choices, known).to_dict("records")
-    return Facts(known, rows, tables.marks(TOPICS[shown.topic], known))
+    marks = tables.marks(TOPICS[shown.topic], known)
+    return Facts(known, rows, marks, _sources(known, choices[0].n, counted_n))
+
+
+def _sources(known: Sequence[Known], n: int, counted_n: int) -> dict[str, str]:
+    """Return the sources of the times and the counters; with their N, if they differ in it."""
+    times = sorted({device_line(fact.timed) for fact in known if fact.timed})
+    found = {
+        "times": f"Times: {' and '.join(times)}" if times else "Times: none measured or recorded for these choices",
+        "counters": "Counted by the emulator, live",
+    }
+    if counted_n != n:
+        found["times"] += f", N = {size_text(n)}"
+        found["counters"] += f", N = {size_text(counted_n)}"
+    return found
 
 
 def run_sizes(asked: Sequence[Settled]) -> None:

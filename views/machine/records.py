@@ -10,8 +10,7 @@ from engine.history import records
 from engine.history.records import MOST_BYTES, Record, Refused, Summary
 from engine.records.words import many
 from views.access import visitor
-from views.html.parts import whole_dates
-from views.html.table import cell, heading, table
+from views.html.table import cell, heading, table, whole_dates
 from views.shared import messages
 from views.shared.messages import label
 

@@ -9,8 +9,7 @@ import streamlit as st
 from engine.catalogue import KERNELS, LADDERS, Ladder
 from engine.service.warm_up import RungReadiness, readiness, run_of
 from views.access import visitor
-from views.html.parts import code_in
-from views.html.table import cell, heading, table
+from views.html.table import cell, code_in, heading, table
 from views.shared import presentation, work
 from views.shared.slots import Slot
 

@@ -21,7 +21,8 @@ def drawing(figure: Figure, at: int) -> str:
     kind = layout.get("meta")
     if kind == ROWS and any(value is not None for trace in figure["data"] for value in trace["x"]):
         traces, axis, names = figure["data"], layout["xaxis"], layout["yaxis"]["ticktext"]
-        marks = [_plain(note["text"]).replace(" ▌", " · ").lstrip("▌") for note in layout["annotations"] if note.get("name") == MARK]
+        marked = [_plain(note["text"]) for note in layout["annotations"] if note.get("name") == MARK]
+        marks = [text.replace(" ▌", " · ").lstrip("▌") for text in marked]
         title = _plain(layout["xaxis"].get("title", {}).get("text", "")).replace("▨", "pale:")
         return _lines("marks", marks) + _bars(traces, axis, names, _notes(layout, "y"), at) + _lines("axis", [title])
     if kind == PAIR and any(value is not None for trace in figure["data"] for value in trace["x"]):

@@ -6,7 +6,7 @@ import re
 
 import streamlit as st
 
-from views.html.parts import code_in
+from views.html.table import code_in
 
 Place = st.delta_generator.DeltaGenerator
 

@@ -12,7 +12,7 @@ from engine.sheets.folder import faults, load, names, titles
 from engine.sheets.progress import LONGEST
 from engine.sheets.sheet import Sheet
 from views.access import visitor
-from views.html.parts import code_in
+from views.html.table import code_in
 from views.shared import presence
 from views.shared.notices import shown_instead
 

@@ -14,7 +14,7 @@ from engine.sheets.grading import with_answers
 from engine.sheets.progress import Progress
 from engine.sheets.sheet import Check, Question, Sheet, Verdict
 from views.editor import component
-from views.html.parts import code_in
+from views.html.table import code_in
 from views.shared import work
 from views.shared.slots import Slot
 from views.sheets import menu

@@ -15,7 +15,7 @@ from engine.history.profiles import Hardware, counters_beside
 from engine.lectures import changes
 from engine.records.counters import COUNTERS, IN_PLOTS
 from engine.records.words import size_text
-from views.html.parts import whole_dates
+from views.html.table import whole_dates
 from views.ladder.view import Facts, Page, Picture
 from views.shared import work
 

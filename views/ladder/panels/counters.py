@@ -14,7 +14,7 @@ from engine.history.tables import COLUMNS
 from engine.lectures import changes
 from engine.records.counters import IN_PLOTS
 from engine.records.words import size_text
-from views.html.parts import whole_dates
+from views.html.table import whole_dates
 from views.ladder.view import Facts, Page
 
 NAME = "counters"  # of the plot

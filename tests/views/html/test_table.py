@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from views.html.parts import sentence_case
+from views.html.table import sentence_case
 
 
 @pytest.mark.parametrize(
