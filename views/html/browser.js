@@ -145,10 +145,13 @@ window.kernelLadder = (() => {
         continue;
       }
       const asked = mark ? `seen=${seen ?? mark.dataset.number}` : `lecture=${lecture}`;
-      const now = await fetch(`./lecture?${asked}`).then((answer) => (answer.ok ? answer.json() : null)).catch(() => null);
-      if (!now) await second();
+      const stop = new AbortController();
+      own.asks = { follows: Boolean(mark), stop };
+      const now = await fetch(`./lecture?${asked}`, { signal: stop.signal })
+        .then((answer) => (answer.ok ? answer.json() : null)).catch(() => null);
+      if (!now && !stop.signal.aborted) await second();
       const shown = document.querySelector('.follows');
-      invite(now?.number && !shown ? now : null);
+      invite(now?.lecture && !shown ? now : null);
       if (!now || document.hidden) continue;
       lecture = now.lecture ?? 0;
       if (!shown) { seen = null; continue; }
@@ -225,6 +228,7 @@ window.kernelLadder = (() => {
   region.setAttribute('role', 'status');
   const seen = new WeakSet();
   own.look = () => {
+    if (own.asks && own.asks.follows !== Boolean(document.querySelector('.follows'))) own.asks.stop.abort(); // it asks for something else now
     for (const lines of document.querySelectorAll('.source:not(.inside) .lines')) {
       if (seen.has(lines)) continue;
       seen.add(lines);

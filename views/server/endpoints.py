@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import suppress
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
@@ -51,8 +52,10 @@ async def _lecture(request: Request) -> Response:
             if asked["seen"] == str(_number(found)):
                 found = await asyncio.shield(_another(_number(found)))
     while asked.get("lecture") == str(_lecture_of(found)) and time.monotonic() < until and presence.browsers():
-        found = await asyncio.shield(_another(_number(found)))
-    told = {"number": found.number, "address": found.address, "lecture": found.lecture} if _number(found) else {}
+        with suppress(TimeoutError):
+            await asyncio.wait_for(asyncio.shield(_another(_number(found))), until - time.monotonic())
+        found = presentation.now()
+    told = {"number": found.number, "address": found.address, "lecture": _lecture_of(found)} if _number(found) else {}
     return JSONResponse(told, headers={"cache-control": "no-store"})
 
 
@@ -82,8 +85,8 @@ def _number(found: Presentation | None) -> int:
 
 
 def _lecture_of(found: Presentation | None) -> int:
-    """Return the id of the lecture that is going on; 0 without one."""
-    return found.lecture if found and found.going else 0
+    """Return the id of the lecture that is going on; 0 without one, or if nobody presents it any more."""
+    return found.lecture if found and found.going and presentation.is_led() else 0
 
 
 ROUTES = (
