@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, ViewportSize, expect
 
-from tests.browser.conftest import GIVEN, tab
+from tests.browser.conftest import GIVEN, free_port, running, tab
 from tests.browser.test_access_browser import SLIDE, signed_in
 
 pytestmark = pytest.mark.thorough
@@ -92,19 +95,25 @@ def test_a_phone_follows_with_the_cards_code_from_the_first_slide_to_the_end(
         page.context.close()
 
 
-def test_two_windows_of_a_server_without_keys_rehearse(browser: Browser, phone: Page, address: str) -> None:
-    phone.goto(f"{address}/f")
-    expect(
-        phone.locator("[data-phase=during].now, [data-phase=before].now, [data-phase=after].now").first
-    ).to_be_visible()
-    hall = tab(browser)
-    hall.goto(f"{address}/?ladder=crovella&present=1")
-    expect(phone.locator("#label")).to_have_text("#1")
-    phone.context.set_offline(True)
-    hall.keyboard.press("End")
-    expect(hall).to_have_url(re.compile("rung=(?!reduce_interleaved)"))
-    phone.context.set_offline(False)
-    expect(phone.locator("#label")).not_to_have_text("#1")
-    hall.keyboard.press("Escape")
-    expect(phone.locator("#on")).to_be_visible()
-    hall.context.close()
+def test_two_windows_of_a_server_without_keys_rehearse_and_outlast_its_restart(
+    browser: Browser, phone: Page, tmp_path: Path
+) -> None:
+    port = free_port()
+    with running(tmp_path, port) as (url, process):
+        phone.goto(f"{url}/f")
+        expect(phone.locator("[data-phase=before].now")).to_be_visible()
+        hall = tab(browser)
+        hall.goto(f"{url}/?ladder=harris&present=1")
+        expect(phone.locator("#label")).to_have_text("#1")
+        hall.keyboard.press("End")
+        expect(phone.locator("#label")).to_have_text("shuffle")
+        os.kill(process, signal.SIGKILL)
+        expect(phone.locator("#connection")).not_to_be_empty()
+    with running(tmp_path, port):
+        expect(phone.locator("#connection")).to_be_empty()
+        expect(phone.locator("#label")).to_have_text("shuffle")
+        hall.goto(f"{url}/?ladder=harris&rung=reduce_strided&present=1")
+        expect(phone.locator("#label")).to_have_text("#2")
+        hall.keyboard.press("Escape")
+        expect(phone.locator("#on")).to_be_visible()
+        hall.context.close()
