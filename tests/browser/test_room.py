@@ -16,6 +16,7 @@ from tests.browser.test_access_browser import SLIDE, signed_in
 
 pytestmark = pytest.mark.thorough
 PHONE: ViewportSize = {"width": 360, "height": 640}
+MOVING = "[data-part=player]"
 LEAST = 43.5  # pixels of a target: 44, rounded
 BEYOND = """() => [...document.querySelectorAll('body *')].filter((each) => {
   const { left, right, width } = each.getBoundingClientRect();
@@ -41,6 +42,11 @@ def fits(phone: Page) -> None:
     for target in phone.locator("button, summary, a, input").all():
         box = target.bounding_box()
         assert box is None or box["height"] >= LEAST, target.evaluate("(each) => each.outerHTML")
+
+
+def moment(page: Page) -> str:
+    """The number of the frame that the block in motion shows."""
+    return page.locator(MOVING).get_attribute("data-frame") or ""
 
 
 def test_a_phone_follows_with_the_cards_code_from_the_first_slide_to_the_end(
@@ -75,16 +81,21 @@ def test_a_phone_follows_with_the_cards_code_from_the_first_slide_to_the_end(
     expect(phone.locator("#numbers strong").first).to_contain_text(re.compile(r"\d"))
     expect(phone.locator("#plot .bars svg").first).to_be_visible()
     fits(phone)
-    hall.keyboard.press("k")
+    student.get_by_role("button", name="Follow it").click()
+    expect(student).to_have_url(re.compile("rung=reduce_strided.*follow=1"))
     hall.keyboard.press("x")
     expect(phone.locator("#drawn")).to_be_visible()
     expect(phone.locator("#told")).not_to_be_empty()
     fits(phone)
+    expect(student.locator(MOVING)).to_be_visible()
+    began = moment(hall)
+    hall.keyboard.press("n")
+    expect(hall.locator(MOVING)).not_to_have_attribute("data-frame", began)
+    expect(hall.locator(f"{MOVING} [aria-label=Play]")).to_be_visible()
+    expect(student.locator(MOVING)).to_have_attribute("data-frame", moment(hall))
     hall.keyboard.press("ArrowRight")
     expect(phone.locator("#moment")).to_be_hidden()
 
-    student.get_by_role("button", name="Follow it").click()
-    expect(student).to_have_url(re.compile("rung=reduce_.*follow=1"))
     hall.keyboard.press("ArrowRight")
     expect(phone.locator("#label")).to_have_text("#3")
     expect(student).to_have_url(re.compile("rung=reduce_sequential.*follow=1"))

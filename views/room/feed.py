@@ -93,6 +93,18 @@ class Feed:
                     self._events[seen, number] = kept
             return number, kept
 
+    def part(self, name: str) -> tuple[int, Any]:
+        """Return the number of a part's last change, and its value."""
+        with self._lock:
+            return self._loaded()[name]
+
+    async def change(self, name: str, seen: int) -> None:
+        """Wait until the part's number is another one than `seen`."""
+        changed = self._next_change()
+        while self.part(name)[0] == seen and not self._closed:
+            await changed.wait()
+            changed = self._next_change()
+
     async def stream(self, seen: int, guest: str) -> AsyncIterator[bytes]:
         """Yield an event for each change after `seen`, and a beat with the number of followers in every silence."""
         with self.follows(guest):

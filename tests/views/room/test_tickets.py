@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from http.cookies import SimpleCookie
@@ -157,12 +158,13 @@ def test_a_signed_in_browser_and_a_server_without_keys_need_no_ticket(monkeypatc
 
 def test_only_the_presenters_page_publishes_a_moment() -> None:
     for key in ("", tickets.ticket(tickets.lecture())):
-        body = f'{{"key": "{key}", "words": "w", "drawing": ""}}'.encode()
+        body = f'{{"key": "{key}", "words": "w", "drawing": "", "slot": 1}}'.encode()
         assert room("/f/moment", method="POST", body=body, cookie=entered()).status == 403
     assert room("/f/moment", method="POST", body=b"{}").status == 400
-    body = f'{{"key": "{tickets.presenters(tickets.lecture())}", "words": "line 7", "drawing": "<svg/>"}}'.encode()
+    moment = {"words": "line 7", "drawing": "<svg/>", "slot": 3.5}
+    body = json.dumps({"key": tickets.presenters(tickets.lecture()), **moment}).encode()
     assert room("/f/moment", method="POST", body=body).status == 204
-    assert feed.state()["moment"] == {"words": "line 7", "drawing": "<svg/>"}
+    assert feed.state()["moment"] == moment
     assert room("/f/moment", method="POST", body=body, origin="https://elsewhere.org").status == 403
 
 

@@ -24,6 +24,7 @@ from tests.made import ENVIRONMENT, measured
 from tests.views.access.test_roles import come_as
 from tests.views.pages import asked, html_of, opened
 from views.access.policy import PRESENTER, STUDENT
+from views.room.feed import Feed
 from views.server import endpoints
 from views.server.endpoints import ROUTES
 from views.shared import address, presence, presentation, work
@@ -65,7 +66,7 @@ def test_only_the_presenters_steps_and_results_are_followed(monkeypatch: pytest.
     app = opened(**SLIDE, present="1", reveal="all")
     first = going()
     assert first.choices.items() >= SLIDE.items() and "present" not in first.choices
-    assert told() == {"number": first.number, "address": first.address, "lecture": 0}
+    assert told() == {"number": first.number, "address": first.address, "lecture": 0, "moment": 0, "slot": None}
     app.run()
     assert going() == first
     app.button(key="next").click().run()
@@ -114,6 +115,15 @@ def test_a_page_that_does_not_follow_learns_only_of_begin_and_end(monkeypatch: p
     assert going().lecture == began, "the same lecture goes on after a short pause"
     monkeypatch.setattr(presence, "is_here", lambda name: False)
     assert told()["lecture"] == 0, "the presenter has closed the tab"
+
+
+def test_a_page_with_a_block_in_motion_follows_its_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(endpoints, "FEED", Feed())
+    presentation.show(SLIDE, "")
+    seen = f"seen={going().number}"
+    moved = told(f"{seen}&moment=0", lambda: endpoints.FEED.publish("moment", {"slot": 3.5}))
+    assert moved["slot"] == 3.5 and moved["moment"] > 0 and moved["number"] == going().number
+    assert told(f"{seen}&moment=0") == moved, "one that comes later need not wait"
 
 
 def test_a_follower_is_answered_without_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
