@@ -1,10 +1,12 @@
 """A class at work, a class that watches, and a class that follows a lecture:
 
     python -m tests.load.clicks [--browsers 100] [--minutes 3] [--ladder NAME] [--watching 200] [--following 200]
+                                [--phones 200]
 
 Browsers open the page one after the other within ten seconds. Then each clicks every ten seconds, a step and a run in
 turn, on one ladder or, with `--ladder all`, each on another one. Afterwards `--watching` browsers have the page open
-while one browser clicks; then `--following` browsers follow a presenter who steps every ten seconds.
+while one browser clicks; then `--following` browsers follow a presenter who steps every ten seconds; then `--phones`
+do so at /f, and half of them lose their connection for half a minute.
 """
 
 from __future__ import annotations
@@ -21,10 +23,13 @@ from tests.browser.conftest import running
 from tests.load.browser import Browser, Failure
 from tests.load.following import followed
 from tests.load.goals import Goal, machine, percentile, report
+from tests.load.phones import BACK_S
+from tests.load.phones import followed as followed_by_phones
 from tests.load.process import cpu_s, taken
 
 EVERY_S = 10.0  # between a browser's clicks
 CLICK_S, FIRST_S, WATCHED_CORES, FOLLOWED_S = 1.0, 1.5, 0.5, 2.0
+PHONE_S, PRESENTER_S = (0.6, 1.0, 2.0), 0.2  # of half of the phones, of 95 and of 99 of 100; the presenter's own step
 OUTCOME = 'class="outcome '
 CANCELLED = "cancelled"  # an outcome that no browser here asks for
 
@@ -127,31 +132,22 @@ def main() -> None:
     parser.add_argument("--ladder", choices=[*LADDERS, "all"], default="harris")
     parser.add_argument("--watching", type=int, default=200)
     parser.add_argument("--following", type=int, default=200)
+    parser.add_argument("--phones", type=int, default=200)
     asked = parser.parse_args()
     print(machine())
     with tempfile.TemporaryDirectory() as home, running(Path(home)) as (address, process):
-        numbers = (asked.browsers, 60 * asked.minutes, asked.ladder, asked.watching, asked.following)
+        numbers = (asked.browsers, 60 * asked.minutes, asked.ladder, asked.watching, asked.following, asked.phones)
         goals = figures(address, process, *numbers)
     raise SystemExit(report(goals))
 
 
 def figures(
-    address: str, process: int, browsers: int, seconds: float, ladder: str, watching: int, following: int
+    address: str, process: int, browsers: int, seconds: float, ladder: str, watching: int, following: int, phones: int
 ) -> list[Goal]:
     """Return the waits of a class at work, and the server's cores while a class watches or follows."""
-    before, began = cpu_s(process), time.perf_counter()
-    seen = asyncio.run(working(address, browsers, seconds, ladder))
-    cores = (cpu_s(process) - before) / (time.perf_counter() - began)
-    clicks = seen.steps + seen.runs
-    goals = [
-        *_waits("first page", seen.first, FIRST_S),
-        *_waits("step", seen.steps),
-        *_waits("run", seen.runs),
-        *_waits("click", clicks, CLICK_S),
-        Goal("clicks", len(clicks)),
-        Goal("server, cores", cores),
-        Goal("server, memory", taken(process).memory_kb / 1024, unit="MB"),
-    ]
+    seen, goals = Seen(), []
+    if browsers:
+        seen, goals = _worked(address, process, browsers, seconds, ladder)
     # A minute at least, to include the server's periodic work.
     lecture, minute = "harris" if ladder == "all" else ladder, max(60.0, seconds / 3)
     if watching:
@@ -165,9 +161,34 @@ def figures(
         goals.append(Goal("half of them show a step", percentile(found.median, 0.5), unit="s"))
         goals.append(Goal("the last one shows a step", percentile(found.last, 0.5), FOLLOWED_S, "s"))
         goals.append(Goal("and at the slowest step", max(found.last), unit="s"))
+    if phones:
+        hall = asyncio.run(followed_by_phones(address, process, phones, minute, lecture))
+        seen.failures += hall.failures
+        goals.append(Goal(f"server, cores, {phones} phones", hall.cores, found.cores / 3 if following else None))
+        for share, most in zip((0.5, 0.95, 0.99), PHONE_S, strict=True):
+            goals.append(Goal(f"{100 * share:.0f} of 100 phones show a step", percentile(hall.waits, share), most, "s"))
+        goals.append(Goal("the presenter's own step, at most", max(hall.steps), PRESENTER_S, "s"))
+        goals.append(Goal("half of them cut off: all back", max(hall.back), BACK_S, "s"))
     for failure in seen.failures[:10]:
         print(failure)
     return [*goals, Goal("failures", len(seen.failures), 0)]
+
+
+def _worked(address: str, process: int, browsers: int, seconds: float, ladder: str) -> tuple[Seen, list[Goal]]:
+    before, began = cpu_s(process), time.perf_counter()
+    seen = asyncio.run(working(address, browsers, seconds, ladder))
+    cores = (cpu_s(process) - before) / (time.perf_counter() - began)
+    clicks = seen.steps + seen.runs
+    goals = [
+        *_waits("first page", seen.first, FIRST_S),
+        *_waits("step", seen.steps),
+        *_waits("run", seen.runs),
+        *_waits("click", clicks, CLICK_S),
+        Goal("clicks", len(clicks)),
+        Goal("server, cores", cores),
+        Goal("server, memory", taken(process).memory_kb / 1024, unit="MB"),
+    ]
+    return seen, goals
 
 
 if __name__ == "__main__":

@@ -18,7 +18,9 @@ pytestmark = pytest.mark.release
 @pytest.mark.parametrize(
     "figures",
     [
-        pytest.param(lambda address, process: clicks.figures(address, process, 12, 40, "harris", 20, 10), id="clicks"),
+        pytest.param(
+            lambda address, process: clicks.figures(address, process, 12, 40, "harris", 20, 10, 10), id="clicks"
+        ),
         pytest.param(lambda address, process: visits.figures(address, process, 60, 140, 8), id="visits"),
         pytest.param(lambda address, process: endurance.figures(address, process, 800, 240), id="endurance"),
     ],

@@ -135,20 +135,26 @@ window.kernelLadder = (() => {
 
   // A page that follows the lecture goes to the lecture's address, as if Back led there. The server sends the address
   // once for each change. Every other page, but the one that presents, only learns of the lecture's begin and end.
+  const wants = () => (document.querySelector('.follows') ? (document.querySelector('.st-key-motion') ? 'moments' : 'steps') : 'begin');
+  const show = () => { if (own.slot != null) window.dispatchEvent(new CustomEvent('kernelladder-picture', { detail: `to ${own.slot}` })); };
   const second = () => new Promise((done) => setTimeout(done, 1000));
   (async () => {
-    for (let seen = null, lecture = 0; ;) {
+    for (let seen = null, lecture = 0, moment = 0; ;) {
       const mark = document.querySelector('.follows');
       if (document.hidden || !own.tell || presenting()) {
         invite(null);
         await second();
         continue;
       }
-      const asked = mark ? `seen=${seen ?? mark.dataset.number}` : `lecture=${lecture}`;
-      const now = await fetch(`./lecture?${asked}`).then((answer) => (answer.ok ? answer.json() : null)).catch(() => null);
-      if (!now) await second();
+      const moving = wants() === 'moments' ? `&moment=${moment}` : '';
+      const asked = mark ? `seen=${seen ?? mark.dataset.number}${moving}` : `lecture=${lecture}`;
+      const stop = new AbortController();
+      own.asks = { wants: wants(), stop };
+      const now = await fetch(`./lecture?${asked}`, { signal: stop.signal })
+        .then((answer) => (answer.ok ? answer.json() : null)).catch(() => null);
+      if (!now && !stop.signal.aborted) await second();
       const shown = document.querySelector('.follows');
-      invite(now?.number && !shown ? now : null);
+      invite(now?.lecture && !shown ? now : null);
       if (!now || document.hidden) continue;
       lecture = now.lecture ?? 0;
       if (!shown) { seen = null; continue; }
@@ -156,6 +162,9 @@ window.kernelLadder = (() => {
         own.tell('popped', { number: ++own.popped, search: `?${now.address}&follow=1` });
       }
       seen = now.number ?? 0;
+      own.slot = now.slot;
+      if (now.moment !== moment) show();
+      moment = now.moment ?? 0;
     }
   })();
 
@@ -180,11 +189,14 @@ window.kernelLadder = (() => {
 
   // The presenter's page tells the room the moment at which its picture stands still, and counts who follows.
   let moment = null;
-  window.addEventListener('kernelladder-moment', ({ detail }) => { moment = detail; });
+  window.addEventListener('kernelladder-moment', ({ detail }) => {
+    moment = detail;
+    if (detail.first && wants() === 'moments') show(); // the picture came later than the moment
+  });
   setInterval(() => {
     const key = document.querySelector('.room[data-key]')?.dataset.key, count = document.querySelector('.roomcard [data-ticket]');
     if (key && moment) {
-      const body = JSON.stringify({ key, words: moment.words, drawing: moment.drawing() });
+      const body = JSON.stringify({ key, words: moment.words, slot: moment.slot, drawing: moment.drawing() });
       fetch('./f/moment', { method: 'POST', headers: { 'content-type': 'application/json' }, body }).catch(() => {});
     }
     moment = null;
@@ -225,6 +237,7 @@ window.kernelLadder = (() => {
   region.setAttribute('role', 'status');
   const seen = new WeakSet();
   own.look = () => {
+    if (own.asks && own.asks.wants !== wants()) own.asks.stop.abort(); // it asks for something else now
     for (const lines of document.querySelectorAll('.source:not(.inside) .lines')) {
       if (seen.has(lines)) continue;
       seen.add(lines);

@@ -29,7 +29,8 @@ def publish(page: Page, code: str, numbers: str, figure: Figure | None, words: s
         "origin": origin,
         "address": found.address,
     }
-    moment = {"moment": None} if figure is not None else {}
+    before = feed.state()["slide"] or {}
+    moment = {} if figure is None and before.get("address") == found.address else {"moment": None}
     feed.publish_parts({"lecture": str(found.lecture), "phase": "during", "ended": None, "slide": slide, **moment})
 
 

@@ -20,7 +20,7 @@ from views.ladder.panels import trapezoids
 from views.ladder.resolve import PLOT_TITLES, USUAL, page_of
 from views.ladder.view import WORK, Page
 from views.room import card
-from views.shared import address, keyboard, menus, messages, presentation, rungs, work
+from views.shared import address, keyboard, menus, messages, presence, presentation, rungs, work
 from views.shared.menus import AUTO, LOCKSTEP
 from views.shared.notices import replace_unknown, shown_instead
 
@@ -176,7 +176,8 @@ def tell_followers(page: Page) -> None:
     """Publish the page's place for the browsers that follow, if it presents the lecture."""
     if work.is_presenting() and not presentation.is_followed():
         known = history.latest(page.run)
-        presentation.show(st.query_params.to_dict(), str(known.environment.get("utc") or "") if known else "")
+        presentation.show(st.query_params.to_dict(), str(known.environment.get("utc") or "") if known else "",
+                          presence.session())  # fmt: skip
 
 
 def keys(page: Page) -> None:

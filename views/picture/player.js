@@ -103,7 +103,7 @@ class Player {
     on(this.speedMenu, 'change', () => { this.speed = Number(this.speedMenu.value); });
     on(this.canvas, 'click', (event) => this.click(event));
     on(this.root, 'keydown', (event) => this.key(event));
-    on(window, 'kernelladder-picture', ({ detail }) => this.does[detail]());
+    on(window, 'kernelladder-picture', ({ detail }) => (detail.startsWith('to ') ? this.seek(Number(detail.slice(3))) : this.does[detail]()));
     this.sizes = new ResizeObserver(() => this.look());
     this.sizes.observe(this.canvas);
     this.themes = setInterval(() => this.look(), 700);
@@ -212,9 +212,10 @@ class Player {
 
   tell() {
     const words = this.films.map((film) => { const { number } = film.at(this.slot), frame = film.frames[number]; return frame ? `${film.title}: line ${frame.line}, ${facts(film, frame)[0]}` : film.title; }).join('. ');
+    const first = !this.told.textContent;
     this.told.textContent = words;
     this.range.setAttribute('aria-valuetext', words);
-    window.dispatchEvent(new CustomEvent('kernelladder-moment', { detail: { words, drawing: () => svgOf(this) } }));
+    window.dispatchEvent(new CustomEvent('kernelladder-moment', { detail: { words, slot: this.slot, first, drawing: () => svgOf(this) } }));
   }
 
   draw() {

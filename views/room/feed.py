@@ -25,6 +25,7 @@ NAME = "room"  # in the store
 PARTS = {"lecture": "", "phase": "before", "slide": None, "moment": None, "question": None, "ended": None}
 LASTS = timedelta(hours=12)  # a state in the store is void after this time
 BEAT_S = 4.0  # longest silence of a stream: a client that hears nothing for longer has lost its connection
+LOOK_S = 1.0  # between two looks for changes of other server processes
 _KEPT = 64  # events that are kept for clients with other numbers
 
 
@@ -39,6 +40,7 @@ class Feed:
         self._events: dict[tuple[int, int], bytes] = {}  # (seen, number) -> the event
         self._guests: dict[str, int] = {}  # name -> open streams
         self._closed = False
+        self._watching: asyncio.Task[None] | None = None
 
     def publish(self, name: str, value: Any) -> None:
         """Replace a part by a JSON value and wake all clients; an equal value changes nothing. For any thread."""
@@ -91,9 +93,23 @@ class Feed:
                     self._events[seen, number] = kept
             return number, kept
 
+    def part(self, name: str) -> tuple[int, Any]:
+        """Return the number of a part's last change, and its value."""
+        with self._lock:
+            return self._loaded()[name]
+
+    async def change(self, name: str, seen: int) -> None:
+        """Wait until the part's number is another one than `seen`."""
+        changed = self._next_change()
+        while self.part(name)[0] == seen and not self._closed:
+            await changed.wait()
+            changed = self._next_change()
+
     async def stream(self, seen: int, guest: str) -> AsyncIterator[bytes]:
         """Yield an event for each change after `seen`, and a beat with the number of followers in every silence."""
         with self.follows(guest):
+            if self._watching is None or self._watching.done():
+                self._watching = asyncio.create_task(self._watch())
             yield b": hello\n\n"  # the browser knows that it is connected
             while not self._closed:
                 changed = self._next_change()
@@ -118,6 +134,17 @@ class Feed:
                 self._guests[name] -= 1
                 if not self._guests[name]:
                     del self._guests[name]
+
+    async def _watch(self) -> None:
+        """Take over the changes of other server processes, while anybody follows here."""
+        while self._guests and not self._closed:
+            await asyncio.sleep(LOOK_S)
+            found = await asyncio.to_thread(_kept)
+            with self._lock:
+                if _number(found) > _number(self._loaded()):
+                    self._parts = found
+                    self._events.clear()
+                    self._wake()
 
     def close(self) -> None:
         """End all streams, because the server ends and waits for every answer."""
@@ -145,13 +172,16 @@ class Feed:
     def _loaded(self) -> dict[str, tuple[int, Any]]:
         """Return the parts, at first those of the store."""
         if self._parts is None:
-            kept = store.load(NAME) or {}
-            utc = datetime.fromisoformat(kept.get("utc", "1970-01-01T00:00:00+00:00"))
-            fresh = datetime.now(UTC) - utc < LASTS
-            found = kept.get("parts", {}) if fresh else {}
-            self._parts = {name: (0, default) for name, default in PARTS.items()}
-            self._parts |= {name: (found[name][0], found[name][1]) for name in PARTS if name in found}
+            self._parts = _kept()
         return self._parts
+
+
+def _kept() -> dict[str, tuple[int, Any]]:
+    """Return the parts in the store."""
+    kept = store.load(NAME) or {}
+    fresh = "utc" in kept and datetime.now(UTC) - datetime.fromisoformat(kept["utc"]) < LASTS
+    found = kept["parts"] if fresh else {}
+    return {name: tuple(found.get(name, (0, default))) for name, default in PARTS.items()}
 
 
 def _number(parts: dict[str, tuple[int, Any]]) -> int:

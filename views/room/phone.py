@@ -87,16 +87,18 @@ async def followers(request: Request) -> Response:
 
 
 async def moment(request: Request) -> Response:
-    """Take the moment of the block in motion from the presenter's page: {key, words, drawing}, an SVG document."""
+    """Take the moment of the block in motion from the presenter's page: {key, words, drawing, slot}. `drawing`: an SVG
+    document; `slot`: of the picture's clock."""
     body = await received(request, LARGEST)
     try:
         given = json.loads(body or b"")
         key, words, drawing = (str(given[name]) for name in ("key", "words", "drawing"))
+        slot = float(given["slot"])
     except (ValueError, KeyError, TypeError):
         return PlainTextResponse("This is no moment.", 400, FRESH)
     if not tickets.is_presenters(key):
         return refused()
-    await asyncio.to_thread(feed.publish, "moment", {"words": words, "drawing": drawing})
+    await asyncio.to_thread(feed.publish, "moment", {"words": words, "drawing": drawing, "slot": slot})
     return Response(status_code=204, headers=FRESH)
 
 

@@ -19,20 +19,20 @@ def drawing(figure: Figure, at: int) -> str:
     """Return the bars of a figure as HTML, the rung `at` marked; "" if it has no bars of rungs."""
     layout = figure["layout"]
     kind = layout.get("meta")
-    if kind == ROWS and any(value is not None for trace in figure["data"] for value in trace["x"]):
+    if kind not in (ROWS, PAIR) or not any(value is not None for trace in figure["data"] for value in trace["x"]):
+        return ""
+    if kind == ROWS:
         traces, axis, names = figure["data"], layout["xaxis"], layout["yaxis"]["ticktext"]
-        marked = [_plain(note["text"]) for note in layout["annotations"] if note.get("name") == MARK]
-        marks = [text.replace(" ▌", " · ").lstrip("▌") for text in marked]
+        named = [_plain(note["text"]) for note in layout["annotations"] if note.get("name") == MARK]
+        marks = [words.replace(" ▌", " · ").lstrip("▌") for words in named]
         title = _plain(layout["xaxis"].get("title", {}).get("text", "")).replace("▨", "pale:")
         return _lines("marks", marks) + _bars(traces, axis, names, _notes(layout, "y"), at) + _lines("axis", [title])
-    if kind == PAIR and any(value is not None for trace in figure["data"] for value in trace["x"]):
-        headline, *titles = [_plain(note["text"]) for note in layout["annotations"] if note["yanchor"] != "middle"]
-        made = [_lines("headline", [headline])]
-        for trace, title in zip(figure["data"], titles, strict=True):
-            axis, names = layout[f"xaxis{trace['xaxis'][1:]}"], layout[f"yaxis{trace['yaxis'][1:]}"]["ticktext"]
-            made += [_lines("axis", [title]), _bars([trace], axis, names, _notes(layout, trace["yaxis"]), 1)]
-        return "".join(made)
-    return ""
+    headline, *titles = [_plain(note["text"]) for note in layout["annotations"] if note.get("yanchor") != "middle"]
+    made = [_lines("headline", [headline])]
+    for trace, title in zip(figure["data"], titles, strict=True):
+        axis, names = layout[f"xaxis{trace['xaxis'][1:]}"], layout[f"yaxis{trace['yaxis'][1:]}"]["ticktext"]
+        made += [_lines("axis", [title]), _bars([trace], axis, names, _notes(layout, trace["yaxis"]), 1)]
+    return "".join(made)
 
 
 def _notes(layout: Mapping[str, Any], axis: str) -> dict[int, str]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import suppress
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
@@ -40,19 +41,30 @@ async def _metrics(request: Request) -> Response:
 async def _lecture(request: Request) -> Response:
     """Answer with the presentation's number, address and lecture.
 
-    A page that follows has `seen` a number, and waits for the next one, up to a limit. Other pages know the `lecture`
-    that is going on (0: none), and wait for another one.
+    A page that follows has `seen` a number, and waits for the next one, up to a limit; with a block in motion also for
+    another `moment` of the presenter's. Other pages know the `lecture` that is going on (0: none), and wait for another
+    one.
     """
     asked, until = request.query_params, time.monotonic() + WAIT_S
     # Of many pages that ask at once only the first needs a thread of its own.
     found = presentation.now() if presentation.is_at_hand() else await asyncio.to_thread(presentation.now)
     if "seen" in asked:
         with FEED.follows(f"page {id(request)}"):
-            if asked["seen"] == str(_number(found)):
-                found = await asyncio.shield(_another(_number(found)))
+            moment = asked.get("moment")
+            if asked["seen"] == str(_number(found)) and moment in (None, str(FEED.part("moment")[0])):
+                changes = [_another(_number(found))]
+                changes += [asyncio.create_task(FEED.change("moment", int(moment)))] if moment else []
+                await asyncio.wait(changes, return_when=asyncio.FIRST_COMPLETED)
+                for own in changes[1:]:
+                    own.cancel()
+                found = presentation.now()
     while asked.get("lecture") == str(_lecture_of(found)) and time.monotonic() < until and presence.browsers():
-        found = await asyncio.shield(_another(_number(found)))
-    told = {"number": found.number, "address": found.address, "lecture": found.lecture} if _number(found) else {}
+        with suppress(TimeoutError):
+            await asyncio.wait_for(asyncio.shield(_another(_number(found))), until - time.monotonic())
+        found = presentation.now()
+    number, moment = FEED.part("moment")
+    told = {"number": found.number, "address": found.address, "lecture": _lecture_of(found), "moment": number,
+            "slot": moment and moment["slot"]} if found and found.going else {}  # fmt: skip
     return JSONResponse(told, headers={"cache-control": "no-store"})
 
 
@@ -82,8 +94,8 @@ def _number(found: Presentation | None) -> int:
 
 
 def _lecture_of(found: Presentation | None) -> int:
-    """Return the id of the lecture that is going on; 0 without one."""
-    return found.lecture if found and found.going else 0
+    """Return the id of the lecture that is going on; 0 without one, or if nobody presents it any more."""
+    return found.lecture if found and found.going and presentation.is_led() else 0
 
 
 ROUTES = (

@@ -19,6 +19,7 @@ from urllib.parse import parse_qsl, urlencode
 import streamlit as st
 
 from engine.store import presentation as store
+from views.shared import presence
 
 NAME = "now"  # in the store, which could hold several presentations
 OWN = ("present", "follow", "theme")  # names of an address that belong to one window
@@ -30,6 +31,7 @@ TURN = threading.RLock()  # held by pages that follow
 _lock = threading.Lock()
 _found: Presentation | None = None
 _looked = -FRESH_S
+_leader = ""  # session of the page that presents
 
 
 @dataclass(frozen=True)
@@ -61,11 +63,14 @@ def now() -> Presentation | None:
     return found if found and _age(found) < LASTS else None
 
 
-def show(choices: Mapping[str, str], seen: str) -> None:
-    """Publish the choices of the presenter's page, and the time of the shown measurement (`seen`)."""
+def show(choices: Mapping[str, str], seen: str, leader: str = "") -> None:
+    """Publish the choices of the presenter's page, and the time of the shown measurement (`seen`). `leader`: the
+    session of that page."""
+    global _leader
     address = urlencode({name: value for name, value in choices.items() if name not in OWN})
     last = now()
-    if last is None or not last.going or (last.address, last.seen) != (address, seen):
+    if last is None or not last.going or (last.address, last.seen, _leader) != (address, seen, leader):
+        _leader = leader
         _keep(last, address, seen, going=True)
 
 
@@ -74,6 +79,11 @@ def end() -> None:
     last = now()
     if last is not None and last.going:
         _keep(last, last.address, last.seen, going=False)
+
+
+def is_led() -> bool:
+    """Return whether the page that presents is connected to this process; a tab may be closed without an end."""
+    return presence.is_here(_leader)
 
 
 def is_at_hand() -> bool:
@@ -97,9 +107,13 @@ def is_followed() -> bool:
 
 
 def mark() -> str:
-    """Return HTML with the number that a page which follows shows; "" for other pages."""
-    found = now() if is_followed() else None
-    return f'<i class="follows" data-number="{found.number if found and found.going else 0}"></i>' * is_followed()
+    """Return HTML with the number that a page which follows shows, 0 if it shows another place; "" for other pages."""
+    if not is_followed():
+        return ""
+    found, shown = now(), st.session_state
+    # The lecture may have gone on since the page was asked for this place.
+    here = found and found.going and all(str(shown.get(name)) == value for name, value in found.choices.items())
+    return f'<i class="follows" data-number="{found.number if found and here else 0}"></i>'
 
 
 def _keep(last: Presentation | None, address: str, seen: str, *, going: bool) -> None:

@@ -54,7 +54,12 @@ def asked(
         scope["method"] = method
     sent: list[dict[str, Any]] = []
 
+    received: list[None] = []
+
     async def receive() -> dict[str, Any]:
+        if received and kind == "http":
+            await asyncio.Event().wait()  # the browser stays
+        received.append(None)
         return {"type": "http.request", "body": body} if kind == "http" else {"type": "websocket.connect"}
 
     async def send(message: dict[str, Any]) -> None:

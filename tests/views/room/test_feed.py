@@ -111,3 +111,17 @@ def test_a_silent_stream_beats(feed: Feed, monkeypatch: pytest.MonkeyPatch) -> N
         return events
 
     assert asyncio.run(first())[1:] == [b"event: beat\ndata: 1\n\n"] * 2
+
+
+def test_a_change_by_another_server_process_arrives(feed: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("views.room.feed.LOOK_S", 0.001)
+    other = Feed()
+
+    async def received() -> dict[str, Any]:
+        async for event in feed.stream(feed.number(), "a"):
+            if b"data: {" in event:
+                return parts(event)
+            other.publish("moment", {"words": "line 7"})
+        return {}
+
+    assert asyncio.run(received()) == {"number": other.number(), "moment": {"words": "line 7"}}

@@ -24,6 +24,7 @@ from tests.made import ENVIRONMENT, measured
 from tests.views.access.test_roles import come_as
 from tests.views.pages import asked, html_of, opened
 from views.access.policy import PRESENTER, STUDENT
+from views.room.feed import Feed
 from views.server import endpoints
 from views.server.endpoints import ROUTES
 from views.shared import address, presence, presentation, work
@@ -65,7 +66,7 @@ def test_only_the_presenters_steps_and_results_are_followed(monkeypatch: pytest.
     app = opened(**SLIDE, present="1", reveal="all")
     first = going()
     assert first.choices.items() >= SLIDE.items() and "present" not in first.choices
-    assert told() == {"number": first.number, "address": first.address}
+    assert told() == {"number": first.number, "address": first.address, "lecture": 0, "moment": 0, "slot": None}
     app.run()
     assert going() == first
     app.button(key="next").click().run()
@@ -98,6 +99,31 @@ def test_a_page_that_has_seen_where_the_lecture_is_gets_its_answer_when_it_goes_
     assert told(f"seen={steps[0]}", presentation.end) == {}
     monkeypatch.setattr(presence, "browsers", lambda: 0)
     assert told("seen=0") == {}, "nobody presents, and when no page is there any more nobody waits"
+
+
+def test_a_page_that_does_not_follow_learns_only_of_begin_and_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(endpoints, "LOOK_S", 0.01)
+    monkeypatch.setattr(presence, "browsers", lambda: 1)
+    monkeypatch.setattr(presence, "is_here", lambda name: True)
+    assert told("lecture=0", lambda: presentation.show(SLIDE, ""))["lecture"] == going().lecture
+    began = going().lecture
+    monkeypatch.setattr(endpoints, "WAIT_S", 0.1)
+    later = told(f"lecture={began}", lambda: presentation.show({**SLIDE, "rung": "reduce_sequential"}, ""))
+    assert later["lecture"] == began, "the step did not end the wait, but its limit"
+    assert told(f"lecture={began}", presentation.end) == {}
+    presentation.show(SLIDE, "")
+    assert going().lecture == began, "the same lecture goes on after a short pause"
+    monkeypatch.setattr(presence, "is_here", lambda name: False)
+    assert told()["lecture"] == 0, "the presenter has closed the tab"
+
+
+def test_a_page_with_a_block_in_motion_follows_its_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(endpoints, "FEED", Feed())
+    presentation.show(SLIDE, "")
+    seen = f"seen={going().number}"
+    moved = told(f"{seen}&moment=0", lambda: endpoints.FEED.publish("moment", {"slot": 3.5}))
+    assert moved["slot"] == 3.5 and moved["moment"] > 0 and moved["number"] == going().number
+    assert told(f"{seen}&moment=0") == moved, "one that comes later need not wait"
 
 
 def test_a_follower_is_answered_without_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,6 +180,13 @@ def test_a_student_follows_and_stops(monkeypatch: pytest.MonkeyPatch) -> None:
     assert asked(app)["rung"] == SLIDE["rung"] and "follow" not in asked(app)
     assert app.selectbox(key="block").value == SLIDE["block"] and app.selectbox(key="n").value == SLIDE["n"]
     assert 'class="follows"' not in html_of(app)
+
+
+def test_a_page_that_was_asked_for_an_earlier_place_follows_to_the_lectures(monkeypatch: pytest.MonkeyPatch) -> None:
+    come_as(STUDENT, "aaaa1111", monkeypatch)
+    presentation.show({**SLIDE, "rung": "reduce_sequential"}, "")
+    app = opened(**SLIDE, follow="1")
+    assert '<i class="follows" data-number="0"></i>' in html_of(app)
 
 
 def test_after_a_restart_the_presenter_goes_on_where_the_lecture_was(monkeypatch: pytest.MonkeyPatch) -> None:
