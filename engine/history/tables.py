@@ -407,3 +407,16 @@ def marks(topic: Topic, facts: Sequence[Known]) -> dict[str, float]:
         if rates and all(abs(median(rates) - value) > SAME_LINE * value for value in others):
             found[peer] = median(rates)
     return found
+
+
+def sources(known: Sequence[Known], n: int, counted_n: int) -> dict[str, str]:
+    """Return the sources of the times and the counters; with their N, if they differ in it."""
+    times = sorted({device_line(fact.timed) for fact in known if fact.timed})
+    found = {
+        "times": f"Times: {' and '.join(times)}" if times else "Times: none measured or recorded for these choices",
+        "counters": "Counted by the emulator, live",
+    }
+    if counted_n != n:
+        found["times"] += f", N = {size_text(n)}"
+        found["counters"] += f", N = {size_text(counted_n)}"
+    return found

@@ -12,9 +12,8 @@ from engine.catalogue import KERNELS, LADDERS, TOPICS, Kernel, Ladder, Rung, Top
 from engine.figures.bars import held_back
 from engine.figures.look import Figure, Look
 from engine.history import tables
-from engine.history.history import Known, device_line
+from engine.history.history import Known
 from engine.records import Settled
-from engine.records.words import size_text
 from views.shared import work
 
 T = TypeVar("T")
@@ -186,7 +185,7 @@ def facts_of(page: Page) -> Facts:
         return facts
     held = [held_back(row) for row in facts.rows[page.shown :]]
     seen = [*facts.known[: page.shown], *(Known() for _ in held)]
-    return Facts(seen, [*facts.rows[: page.shown], *held], facts.marks, _sources(seen, page.choice.n, page.run.n))
+    return Facts(seen, [*facts.rows[: page.shown], *held], facts.marks, tables.sources(seen, page.choice.n, page.run.n))
 
 
 @shared
@@ -194,20 +193,7 @@ def _facts(known: Sequence[Known], ladder: str, choices: tuple[Settled, ...], co
     shown = LADDERS[ladder]
     rows = tables.ladder_table(shown, choices, known).to_dict("records")
     marks = tables.marks(TOPICS[shown.topic], known)
-    return Facts(known, rows, marks, _sources(known, choices[0].n, counted_n))
-
-
-def _sources(known: Sequence[Known], n: int, counted_n: int) -> dict[str, str]:
-    """Return the sources of the times and the counters; with their N, if they differ in it."""
-    times = sorted({device_line(fact.timed) for fact in known if fact.timed})
-    found = {
-        "times": f"Times: {' and '.join(times)}" if times else "Times: none measured or recorded for these choices",
-        "counters": "Counted by the emulator, live",
-    }
-    if counted_n != n:
-        found["times"] += f", N = {size_text(n)}"
-        found["counters"] += f", N = {size_text(counted_n)}"
-    return found
+    return Facts(known, rows, marks, tables.sources(known, choices[0].n, counted_n))
 
 
 def run_sizes(asked: Sequence[Settled]) -> None:
