@@ -1,4 +1,4 @@
-"""The command `history`: export what this computer measured, and prune it."""
+"""The commands `history` and `votes`: export what this computer measured and what its halls voted."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,11 @@ from engine.catalogue import KERNELS
 from engine.commands.output import sentence
 from engine.history.contract import measurement_of
 from engine.records import Measurement, NotRunnable
-from engine.store import database, measurements
+from engine.store import database, measurements, votes
 
 
 def add_parsers(commands: Any, number: Callable[[str], int]) -> None:
-    """Add `history export` and `history prune`. `number` parses a number."""
+    """Add `history export`, `history prune` and `votes`. `number` parses a number."""
     history = commands.add_parser("history", help="what was measured here: export it, or keep less of it")
     actions = history.add_subparsers(required=True, metavar="{export,prune}")
     export = actions.add_parser("export", help="every measurement, the earliest first")
@@ -30,7 +31,10 @@ def add_parsers(commands: Any, number: Callable[[str], int]) -> None:
     prune.add_argument("--keep", type=number, metavar="COUNT", help="keep the last COUNT")
     prune.add_argument("--days", type=number, metavar="D", help="keep what was measured in the last D days")
     prune.set_defaults(command=_prune)
-    for action in (export, prune):
+    asked = commands.add_parser("votes", help="the questions of the lectures that were given here, and their votes")
+    asked.add_argument("--csv", metavar="FILE", help="as a table")
+    asked.set_defaults(command=_votes)
+    for action in (export, prune, asked):
         action.add_argument("--json", action="store_true")
 
 
@@ -67,6 +71,20 @@ def _prune(options: argparse.Namespace) -> int:
         print(json.dumps({"removed": removed, "kept": kept}))
     else:
         print(f"{removed:,} measurements were removed, {kept:,} are kept.")
+    return 0
+
+
+def _votes(options: argparse.Namespace) -> int:
+    known = votes.all_asked()
+    if options.csv:
+        Path(options.csv).write_text(votes.csv_of(known), encoding="utf-8")
+        print(f"Questions in {options.csv}: {len(known):,}", file=sys.stderr)
+    if options.json:
+        print(json.dumps([asdict(one) for one in known]))
+    elif not options.csv:
+        for one in known:
+            rounds = "; ".join(", ".join(map(str, counts)) for counts in one.rounds) or "no votes"
+            print(f"{one.utc}  {one.name}: {one.record['text']} {' / '.join(one.record['choices'])}: {rounds}")
     return 0
 
 

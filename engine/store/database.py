@@ -45,6 +45,12 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "UPDATE drafts SET bytes = length(CAST(text AS BLOB))",
         "CREATE INDEX drafts_by_utc ON drafts (utc, bytes)",
     ),
+    (
+        "CREATE TABLE questions (lecture TEXT NOT NULL, name TEXT NOT NULL, record TEXT NOT NULL, utc TEXT NOT NULL,"
+        " PRIMARY KEY (lecture, name)) WITHOUT ROWID",
+        "CREATE TABLE votes (lecture TEXT NOT NULL, name TEXT NOT NULL, round INTEGER NOT NULL, voter TEXT NOT NULL,"
+        " choice INTEGER NOT NULL, PRIMARY KEY (lecture, name, round, voter)) WITHOUT ROWID",
+    ),
 )
 
 

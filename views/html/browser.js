@@ -200,7 +200,9 @@ window.kernelLadder = (() => {
       fetch('./f/moment', { method: 'POST', headers: { 'content-type': 'application/json' }, body }).catch(() => {});
     }
     moment = null;
-    if (count) fetch(`./f/followers?t=${count.dataset.ticket}`).then((answer) => answer.json()).then((number) => { count.textContent = number; }, () => {});
+    for (const [name, place] of [['followers', count], ['votes', document.querySelector('.question .votes')]]) {
+      if (place) fetch(`./f/${name}?t=${place.dataset.ticket}`).then((answer) => answer.json()).then((number) => { place.textContent = number; }, () => {});
+    }
   }, 500);
 
   // A move of the mouse shows the bar of a slide; then it fades.
@@ -265,6 +267,8 @@ window.kernelLadder = (() => {
     }
     for (const table of document.querySelectorAll('.scroll:not([tabindex]), .st-key-labresults:not([tabindex])')) table.tabIndex = 0; // to scroll by keys
     for (const drop of document.querySelectorAll('[data-testid=stFileUploaderDropzone][role=presentation]')) drop.role = 'group'; // it has a name
+    const typed = document.querySelector('.st-key-hands input');
+    if (typed && !seen.has(typed)) { seen.add(typed); typed.focus(); }
     if (!region.isConnected) app().append(region);
     const said = document.querySelector('.outcome .said, .insideanswer')?.textContent ?? '';
     if (region.textContent !== said) region.textContent = said;

@@ -19,7 +19,7 @@ from views.ladder import actions, desk, opening, reveal, slide
 from views.ladder.panels import trapezoids
 from views.ladder.resolve import PLOT_TITLES, USUAL, page_of
 from views.ladder.view import WORK, Page
-from views.room import card
+from views.room import card, question
 from views.shared import address, keyboard, menus, messages, presence, presentation, rungs, work
 from views.shared.menus import AUTO, LOCKSTEP
 from views.shared.notices import replace_unknown, shown_instead
@@ -158,6 +158,7 @@ def show() -> None:
     if presenting:
         tell_followers(page)
         card.show()
+        question.show(page)
         slide.show(page)
         tell_followers(page)  # again, with the results of the runs
     else:
@@ -191,6 +192,8 @@ def keys(page: Page) -> None:
             "present": lambda: actions.toggle_presenting(not page.presenting),
             "leave": lambda: card.close() or actions.toggle_presenting(False),
             "room": card.toggle,
+            "question": lambda: question.press(page),
+            "hands": lambda: question.count_hands(page),
         }
     )
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import streamlit as st
 
 from engine.service import service
+from engine.store import votes
 from views.access import visitor
 from views.html.table import cell, heading, table
 from views.machine import records, warm_up
@@ -54,6 +55,16 @@ def main() -> None:
         warm_up.show()
     if may.sees_students:
         overview.show()
+        offer_votes()
+
+
+def offer_votes() -> None:
+    """Offer the votes of the lectures that were given here as a file."""
+    asked = votes.all_asked()
+    if asked:
+        st.header("Votes")
+        st.download_button(f"The votes on {len(asked)} questions as CSV", votes.csv_of(asked), "votes.csv", "text/csv",
+                           on_click="ignore", icon=":material/download:", key="votes")  # fmt: skip
 
 
 def doctor() -> None:

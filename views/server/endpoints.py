@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from engine.service import health
-from views.room import phone
+from views.room import phone, votes
 from views.room.feed import FEED
 from views.shared import presence, presentation
 from views.shared.presentation import Presentation
@@ -104,4 +104,5 @@ ROUTES = (
     Route("/metrics", _metrics),
     Route("/lecture", _lecture),
     *phone.ROUTES,
+    *votes.ROUTES,
 )

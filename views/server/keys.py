@@ -48,6 +48,8 @@ KEYS = (
     Key("order", ("o",), "O", "the next order of execution: lockstep, independent 1 to 3"),
     Key("beside", ("x",), "X", "the block in motion beside that of the rung before"),
     Key("theme", ("d",), "D", "light, dark, or as the system"),
+    Key("question", (), "Q", "ask the hall what the numbers will be; close the question, ask it again", ("q",)),
+    Key("hands", (), "H", "type how many hands there are for each answer", ("h",)),
     Key("room", (), "G", "the card of the room: how to follow on a phone", ("g",)),
     Key("present", ("p",), "P", "present: the rung alone, in large type"),
     Key("leave", ("Escape",), "Esc", "stop presenting"),

@@ -99,7 +99,18 @@ def _counts(page: Page) -> tuple[tuple[Counts, Counts], Hardware | None]:
     entries = found[max(page.position - 1, 0) : page.position + 1]
     ours = [entry.counters if entry is not None else {} for entry in entries]
     one = next((entry for entry in entries if entry is not None), None)
-    return (ours[0] if page.position else {}, ours[-1]), one
+    profiled = (ours[0] if page.position else {}, ours[-1])
+    return (profiled, one) if _tells(page, profiled) else ((before, here), None)
+
+
+def _tells(page: Page, counts: tuple[Counts, Counts]) -> bool:
+    """Return whether a profiler's counts tell what the rung changes. They do not if one of them is missing, or if the
+    compiler has removed the cost that the source has, as the divergent branch of the first reduction."""
+    counter, meant = shown(page), changes.meant(page.ladder, page.position)
+    old, new = (found.get(counter) for found in counts)
+    if page.position and (old is None or new is None):
+        return False
+    return old != new or meant is None or meant[1] == "stay" or meant[0] != counter
 
 
 def _nothing(page: Page) -> str:

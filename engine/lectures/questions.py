@@ -1,0 +1,158 @@
+"""The question that a lecture asks before a rung's numbers: the lecturer's own, or the one that the rung itself gives.
+
+A lecturer's questions are data, one file a ladder: `questions/<ladder>.toml`; docs/class.md has an example. For every
+other rung the question is made from its row in the ladder's table, and its answers are bands of the ladder's range.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from math import exp, log
+from pathlib import Path
+from typing import Any
+
+from engine.catalogue import KERNELS, Ladder
+from engine.records.words import text_of, time_text
+
+FOLDER = Path(__file__).parents[2] / "questions"
+MOST_CHOICES, LONGEST = 6, 300  # of one question; characters of its text
+BANDS = 4
+NEAR, SPREAD = 0.04, 2.0  # parts; no edge is nearer to the right value, and the bands cover at least this factor
+# Edges of bands: numbers that a hall can estimate.
+_EDGES = [number * 10.0**power for power in range(-4, 8) for number in (1, 1.1, 1.2, 1.3, 1.5, 1.7, 2, 2.5, 3, 4, 5, 7)]
+_LESSON = ("wrong", "deadlock", "rounds")  # kernels whose lesson is the answer, or that there is none
+_NAMES = "abcdef"
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question with its answers; `right`: the position of the right one; `because`: why, told with the numbers."""
+
+    text: str
+    choices: tuple[str, ...]
+    right: int
+    because: str = ""
+
+
+class BadQuestions(ValueError):
+    """A file of questions is wrong; `str(error)` says where, in one sentence."""
+
+
+def question_of(ladder: Ladder, position: int, rows: Sequence[Mapping[str, Any]], folder: Path = FOLDER) -> Question:
+    """Return the question to ask before the numbers of a rung. `rows`: the complete rows of the ladder's table.
+
+    BadQuestions: the ladder's file is wrong. LookupError: nothing is known of this rung that could be asked for.
+    """
+    rung, row = ladder.rungs[position], rows[position]
+    own = questions_in(folder / f"{ladder.name}.toml", tuple(rung.kernel for rung in ladder.rungs)).get(rung.kernel)
+    if own is not None:
+        return own
+    gpu = next((str(each["gpu"]) for each in rows if each["gpu"]), "GPU")
+    expect, status = KERNELS[rung.kernel].expect, row["status"]
+    if expect == "deadlock" and status in ("ok", "deadlock"):
+        return Question(f"Does this kernel end on the {gpu}?", ("Yes", "No: its threads wait for ever"),
+                        0 if status == "ok" else 1)  # fmt: skip
+    if expect in _LESSON or status == "wrong":
+        right = 2 if status == "wrong" else 1
+        return Question(f"Is the answer right on the {gpu}?", ("Yes, always", "Yes, by luck", "No"), right,
+                        str(row["reason"] or ""))  # fmt: skip
+    if row["step"]:
+        before = ladder.rungs[position - 1].label
+        time, earlier = text_of("time_us", row["time_us"]), text_of("time_us", rows[position - 1]["time_us"])
+        because = f"{text_of('step', row['step'])}: {earlier} became {time}."
+        return _of_bands(f"How much faster than {before} is {rung.label}?", "step", row, rows, because, _times)
+    if row["percent_of_peak"] and row["percent_of_peak"] >= 1:
+        because = f"It reaches {text_of('percent_of_peak', row['percent_of_peak'])}."
+        return _of_bands(
+            f"How much of the {gpu}'s peak does it reach?", "percent_of_peak", row, rows, because, _percent
+        )
+    if row["time_us"]:
+        because = f"It takes {text_of('time_us', row['time_us'])}."
+        return _of_bands(f"How long does it take on the {gpu}?", "time_us", row, rows, because, time_text)
+    raise LookupError("This rung has no measured number that could be estimated.")
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:g}×"
+
+
+def _percent(part: float) -> str:
+    return f"{part:g}%"
+
+
+def _of_bands(
+    text: str,
+    key: str,
+    row: Mapping[str, Any],
+    rows: Sequence[Mapping[str, Any]],
+    because: str,
+    words: Callable[[float], str],
+) -> Question:
+    value = float(row[key])
+    edges = edges_of(value, [float(each[key]) for each in rows if each[key]])
+    first = "It is slower" if key == "step" and edges[0] == 1 else f"less than {words(edges[0])}"
+    choices = [first, *(f"{words(low)} to {words(high)}" for low, high in pairwise(edges)),
+               f"more than {words(edges[-1])}"]  # fmt: skip
+    return Question(text, tuple(choices), sum(value > edge for edge in edges), because)
+
+
+def edges_of(value: float, every: Sequence[float]) -> list[float]:
+    """Return the edges between the bands of the range of `every` value, none of them near the right `value`."""
+    low, high = log(min(every)), log(max(every))
+    wider = max(0.0, log(SPREAD) - (high - low)) / 2
+    low, high = low - wider, high + wider
+    free = [edge for edge in _EDGES if abs(log(edge / value)) > NEAR]
+    found: list[float] = []
+    for part in range(1, BANDS):
+        target = exp(low + (high - low) * part / BANDS)
+        later = [edge for edge in free if not found or edge > found[-1]]
+        found.append(min(later, key=lambda edge: abs(log(edge / target))))
+    return found
+
+
+@lru_cache(maxsize=64)
+def _read(path: Path, changed: int, kernels: tuple[str, ...]) -> dict[str, Question]:
+    """`changed`: the time of the file's last change."""
+    try:
+        entries = tomllib.loads(path.read_text(encoding="utf-8")).get("question", [])
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadQuestions(f"{path.name}: {error}.") from None
+    found = {}
+    for number, entry in enumerate(entries, 1):
+        where = f"{path.name}, [[question]] {number}"
+        found[_rung(where, entry, kernels)] = _checked(where, entry)
+    return found
+
+
+def questions_in(path: Path, kernels: tuple[str, ...]) -> dict[str, Question]:
+    """Return the questions of a file by kernel; none without the file. BadQuestions."""
+    try:
+        changed = path.stat().st_mtime_ns
+    except OSError:
+        return {}
+    return _read(path, changed, kernels)
+
+
+def _rung(where: str, entry: Mapping[str, Any], kernels: tuple[str, ...]) -> str:
+    rung = entry.get("rung")
+    if rung not in kernels:
+        raise BadQuestions(f"{where}: the ladder has no `rung` {rung!r}; it has {', '.join(kernels)}.")
+    return str(rung)
+
+
+def _checked(where: str, entry: Mapping[str, Any]) -> Question:
+    for name in ("text", "answer", "because"):
+        if not isinstance(entry.get(name), str) or not 0 < len(entry[name]) <= LONGEST:
+            raise BadQuestions(f"{where}: `{name}` is missing, or longer than {LONGEST} characters.")
+    choices = entry.get("choices")
+    if not isinstance(choices, list) or not 2 <= len(set(map(str, choices))) == len(choices) <= MOST_CHOICES:
+        raise BadQuestions(f"{where}: `choices` are 2 to {MOST_CHOICES} different answers.")
+    if entry["answer"] not in tuple(_NAMES[: len(choices)]):
+        raise BadQuestions(f"{where}: `answer` is a letter from a to {_NAMES[len(choices) - 1]}.")
+    if unknown := set(entry) - {"rung", "text", "choices", "answer", "because"}:
+        raise BadQuestions(f"{where}: {sorted(unknown)[0]!r} is not known here.")
+    return Question(entry["text"], tuple(map(str, choices)), _NAMES.index(entry["answer"]), entry["because"])
