@@ -14,13 +14,12 @@ from playwright.sync_api import Browser, Page, ViewportSize, expect
 from tests.browser.conftest import GIVEN, free_port, running, tab
 from tests.browser.test_access_browser import SLIDE, signed_in
 
-pytestmark = pytest.mark.thorough
 PHONE: ViewportSize = {"width": 360, "height": 640}
 MOVING = "[data-part=player]"
 LEAST = 43.5  # pixels of a target: 44, rounded
 BEYOND = """() => [...document.querySelectorAll('body *')].filter((each) => {
   const { left, right, width } = each.getBoundingClientRect();
-  return width && (left < -1 || right > innerWidth + 1) && !each.closest('.lines');
+  return width && (left < -1 || right > innerWidth + 1) && !each.closest('.lines, .pane');
 }).map((each) => each.outerHTML.slice(0, 100))"""
 
 
@@ -49,6 +48,7 @@ def moment(page: Page) -> str:
     return page.locator(MOVING).get_attribute("data-frame") or ""
 
 
+@pytest.mark.thorough
 def test_a_phone_follows_with_the_cards_code_from_the_first_slide_to_the_end(
     browser: Browser, phone: Page, school: str
 ) -> None:
@@ -106,6 +106,7 @@ def test_a_phone_follows_with_the_cards_code_from_the_first_slide_to_the_end(
         page.context.close()
 
 
+@pytest.mark.release
 def test_two_windows_of_a_server_without_keys_rehearse_and_outlast_its_restart(
     browser: Browser, phone: Page, tmp_path: Path
 ) -> None:

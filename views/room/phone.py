@@ -24,6 +24,7 @@ from views.access import sign_in
 from views.access.headers import plain_page_policy
 from views.room import feed, tickets
 from views.room.feed import FEED
+from views.server import navigation
 
 HERE = Path(__file__).parent
 STYLES = (HERE.parent / "html" / "style.css", HERE / "room.css")
@@ -131,7 +132,8 @@ def _page(name: str, told: str = "") -> str:
     """Return a page with its styles and scripts in it: a hall opens it within a minute, each with one request."""
     styles = "".join(f"<style>{file.read_text()}</style>" for file in STYLES)
     scripts = "".join(f"<script>{(HERE / name).read_text()}</script>" for name in SCRIPTS if (HERE / name).exists())
-    page = (HERE / name).read_text().replace("<!-- styles -->", styles, 1).replace("<!-- scripts -->", scripts, 1)
+    page = (HERE / name).read_text().replace("<!-- icon -->", f'<link rel="icon" href="{navigation.icon()}">', 1)
+    page = page.replace("<!-- styles -->", styles, 1).replace("<!-- scripts -->", scripts, 1)
     return page.replace("<!-- told -->", f'<p role="alert">{escape(told)}</p>' if told else "", 1)
 
 
