@@ -51,3 +51,16 @@ def test_a_rungs_own_animation_is_shown_before_its_numbers() -> None:
     position = rungs.names(LADDERS["heidelberg-volta"]).index("lock_spin")
     assert page("heidelberg-volta", position, position).plot is motion.SCENE
     assert page("heidelberg-volta", position).plot is change.PICTURE
+
+
+@pytest.mark.parametrize(("name", "kernel", "told"), [
+    ("harris", "reduce_strided", False),  # the H200 has no divergent branch in either kernel
+    ("harris", "reduce_sequential", True), ("tensor-cores", "tensor_wgmma", False),
+])  # fmt: skip
+def test_a_profilers_counts_are_shown_only_if_they_tell_what_the_rung_changes(
+    name: str, kernel: str, told: bool
+) -> None:
+    here = page(name, rungs.names(LADDERS[name]).index(kernel))
+    notes = [note["text"] for note in change.figure(here, facts_of(here), Look(19, 320))["layout"]["annotations"]]
+    assert any("→" in note for note in notes) == told
+    assert any(note.startswith("Not counted") for note in notes) != told
