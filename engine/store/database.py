@@ -50,6 +50,9 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         " PRIMARY KEY (lecture, name)) WITHOUT ROWID",
         "CREATE TABLE votes (lecture TEXT NOT NULL, name TEXT NOT NULL, round INTEGER NOT NULL, voter TEXT NOT NULL,"
         " choice INTEGER NOT NULL, PRIMARY KEY (lecture, name, round, voter)) WITHOUT ROWID",
+        "CREATE TABLE asked (id INTEGER PRIMARY KEY AUTOINCREMENT, lecture TEXT NOT NULL, guest TEXT NOT NULL,"
+        " slide TEXT NOT NULL, text TEXT NOT NULL, utc TEXT NOT NULL, done INTEGER NOT NULL DEFAULT 0)",
+        "CREATE INDEX asked_by_lecture ON asked (lecture, id)",
     ),
 )
 

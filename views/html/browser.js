@@ -37,6 +37,7 @@ window.kernelLadder = (() => {
   function perform(action) {
     if (action === 'help') return help();
     if (action === 'black') return black();
+    if (action === 'window') return window.open(`./f/presenter#${document.querySelector('.room[data-key]')?.dataset.key ?? ''}`, 'kernel-ladder-presenter', 'width=1200,height=760');
     if (action.startsWith('code ')) return scroll(action === 'code down' ? 0.6 : -0.6);
     if (action === 'theme') action = `theme ${theme.next()}`;
     if (action.startsWith('picture ')) return window.dispatchEvent(new CustomEvent('kernelladder-picture', { detail: action.slice(8) }));
@@ -48,6 +49,13 @@ window.kernelLadder = (() => {
     own.pressed = [...own.pressed, { name: action, number: ++own.count }].slice(-20);
     own.tell?.('pressed', own.pressed);
   }
+
+  // The presenter's second window sends the keys that are pressed there.
+  const windows = new BroadcastChannel('kernel-ladder');
+  windows.onmessage = ({ data }) => {
+    const action = presenting() && data.key ? actionOf(data) : undefined;
+    if (action && action !== 'window' && action !== 'fill') perform(action);
+  };
 
   function scroll(part) {
     const lines = document.querySelector('.slide .lines');
@@ -282,6 +290,7 @@ window.kernelLadder = (() => {
     document.body.toggleAttribute('data-uncovered', grows);
     if (grows) setTimeout(() => document.body.removeAttribute('data-uncovered'), 1500);
     slide = { rung, covered };
+    if (rung != null) windows.postMessage('moved');
   }
   // A slide's source has the largest type in which all of it fits, but never one too small for the back row. If it
   // does not fit even so, there are fewer lines around each change, then less text below, then no old lines; a new line

@@ -19,7 +19,7 @@ from views.ladder import actions, desk, opening, reveal, slide
 from views.ladder.panels import trapezoids
 from views.ladder.resolve import PLOT_TITLES, USUAL, page_of
 from views.ladder.view import WORK, Page
-from views.room import card, question
+from views.room import card, question, window
 from views.shared import address, keyboard, menus, messages, presence, presentation, rungs, work
 from views.shared.menus import AUTO, LOCKSTEP
 from views.shared.notices import replace_unknown, shown_instead
@@ -159,6 +159,7 @@ def show() -> None:
         tell_followers(page)
         card.show()
         question.show(page)
+        window.prepare(page)
         slide.show(page)
         tell_followers(page)  # again, with the results of the runs
     else:

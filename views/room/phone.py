@@ -27,7 +27,8 @@ from views.room.feed import FEED
 from views.server import navigation
 
 HERE = Path(__file__).parent
-STYLES = (HERE.parent / "html" / "style.css", HERE / "room.css")
+STYLE = HERE.parent / "html" / "style.css"
+STYLES = ("room.css",)
 # In this order; other parts of the page are in files of their own.
 SCRIPTS = ("room.js", "vote.js", "ask.js")
 LONGEST, LARGEST = 512, 200_000  # bytes of the form, and of a moment
@@ -47,7 +48,7 @@ async def page(request: Request) -> Response:
         return _form(*await sign_in.refusal(sign_in.address_of(request)))
     if tickets.guest_of(request) is None and not tickets.is_admitted(request):
         return _form(200)
-    answer = _html(_page("follow.html"), 200)
+    answer = html_page("follow.html")
     tickets.issue(request, answer)
     return answer
 
@@ -119,21 +120,24 @@ def refused() -> Response:
 
 
 def _form(status: int, told: str = "") -> Response:
-    return _html(_page("form.html", told), status)
+    return html_page("form.html", told=told, status=status)
 
 
-def _html(body: str, status: int) -> Response:
-    headers = {**FRESH, "content-security-policy": plain_page_policy(body.encode())}
-    return HTMLResponse(body, status, headers)
+def html_page(
+    name: str, styles: tuple[str, ...] = STYLES, scripts: tuple[str, ...] = SCRIPTS, told: str = "", status: int = 200
+) -> Response:
+    """Answer with a page of this folder. `told`: an alert on it."""
+    body = _page(name, styles, scripts, told)
+    return HTMLResponse(body, status, {**FRESH, "content-security-policy": plain_page_policy(body.encode())})
 
 
 @lru_cache(maxsize=8)
-def _page(name: str, told: str = "") -> str:
+def _page(name: str, styles: tuple[str, ...], scripts: tuple[str, ...], told: str) -> str:
     """Return a page with its styles and scripts in it: a hall opens it within a minute, each with one request."""
-    styles = "".join(f"<style>{file.read_text()}</style>" for file in STYLES)
-    scripts = "".join(f"<script>{(HERE / name).read_text()}</script>" for name in SCRIPTS if (HERE / name).exists())
+    style = "".join(f"<style>{(HERE / each).read_text()}</style>" for each in (STYLE, *styles))
+    script = "".join(f"<script>{(HERE / each).read_text()}</script>" for each in scripts)
     page = (HERE / name).read_text().replace("<!-- icon -->", f'<link rel="icon" href="{navigation.icon()}">', 1)
-    page = page.replace("<!-- styles -->", styles, 1).replace("<!-- scripts -->", scripts, 1)
+    page = page.replace("<!-- styles -->", style, 1).replace("<!-- scripts -->", script, 1)
     return page.replace("<!-- told -->", f'<p role="alert">{escape(told)}</p>' if told else "", 1)
 
 

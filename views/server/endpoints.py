@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from engine.service import health
-from views.room import phone, votes
+from views.room import phone, votes, window
 from views.room.feed import FEED
 from views.shared import presence, presentation
 from views.shared.presentation import Presentation
@@ -105,4 +105,5 @@ ROUTES = (
     Route("/lecture", _lecture),
     *phone.ROUTES,
     *votes.ROUTES,
+    *window.ROUTES,
 )

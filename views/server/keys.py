@@ -50,6 +50,7 @@ KEYS = (
     Key("theme", ("d",), "D", "light, dark, or as the system"),
     Key("question", (), "Q", "ask the hall what the numbers will be; close the question, ask it again", ("q",)),
     Key("hands", (), "H", "type how many hands there are for each answer", ("h",)),
+    Key("window", (), "W", "a second window: notes, the next rung, what the hall asks", ("w",)),
     Key("room", (), "G", "the card of the room: how to follow on a phone", ("g",)),
     Key("present", ("p",), "P", "present: the rung alone, in large type"),
     Key("leave", ("Escape",), "Esc", "stop presenting"),
