@@ -12,7 +12,7 @@ import asyncio
 import json
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -105,7 +105,7 @@ class Feed:
             await changed.wait()
             changed = self._next_change()
 
-    async def stream(self, seen: int, guest: str) -> AsyncIterator[bytes]:
+    async def stream(self, seen: int, guest: str) -> AsyncGenerator[bytes]:
         """Yield an event for each change after `seen`, and a beat with the number of followers in every silence."""
         with self.follows(guest):
             if self._watching is None or self._watching.done():
