@@ -25,6 +25,7 @@ NAME = "room"  # in the store
 PARTS = {"lecture": "", "phase": "before", "slide": None, "moment": None, "question": None, "ended": None}
 LASTS = timedelta(hours=12)  # a state in the store is void after this time
 BEAT_S = 4.0  # longest silence of a stream: a client that hears nothing for longer has lost its connection
+PACE_S = 0.1  # least time between two events of a client; changes meanwhile come as one, such as votes
 LOOK_S = 1.0  # between two looks for changes of other server processes
 _KEPT = 64  # events that are kept for clients with other numbers
 
@@ -116,6 +117,7 @@ class Feed:
                 seen, event = self.event(seen)
                 if event:
                     yield event
+                    await asyncio.sleep(PACE_S)
                     continue
                 with suppress(TimeoutError):
                     await asyncio.wait_for(changed.wait(), BEAT_S)
