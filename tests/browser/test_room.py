@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from tests.browser.conftest import GIVEN, free_port, running, tab
 from tests.browser.test_access_browser import SLIDE, signed_in
+from tests.browser.test_accessibility import violations
 
 PHONE: ViewportSize = {"width": 360, "height": 640}
 MOVING = "[data-part=player]"
@@ -36,7 +37,8 @@ def phone(browser: Browser) -> Iterator[Page]:
 
 
 def fits(phone: Page) -> None:
-    """Nothing is beyond the edge, and every target is large enough."""
+    """Nothing is beyond the edge, every target is large enough, and axe-core finds nothing to object to."""
+    assert violations(phone) == []
     assert phone.evaluate(BEYOND) == []
     for target in phone.locator("button, summary, a, input").all():
         box = target.bounding_box()
@@ -65,6 +67,7 @@ def test_a_phone_follows_with_the_cards_code_from_the_first_slide_to_the_end(
     card = hall.locator(".roomcard")
     expect(card.locator("img")).to_be_visible()
     assert card.locator("img").evaluate("(image) => image.naturalWidth") > 100
+    assert violations(hall) == []
     phone.locator("#code").fill(card.locator(".code").inner_text())
     phone.get_by_role("button").click()
     expect(phone.locator("#label")).to_have_text("#2")

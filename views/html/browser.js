@@ -290,7 +290,6 @@ window.kernelLadder = (() => {
     document.body.toggleAttribute('data-uncovered', grows);
     if (grows) setTimeout(() => document.body.removeAttribute('data-uncovered'), 1500);
     slide = { rung, covered };
-    if (rung != null) windows.postMessage('moved');
   }
   // A slide's source has the largest type in which all of it fits, but never one too small for the back row. If it
   // does not fit even so, there are fewer lines around each change, then less text below, then no old lines; a new line

@@ -54,12 +54,12 @@ def _card(page: str, lecture: str) -> str:
         else "<p>This server listens only to its own computer: open it in a second window.</p>"
     )
     return (
-        f'<aside class="roomcard" role="dialog" aria-label="Follow on a phone">'
+        f'<section class="roomcard" aria-label="Follow on a phone">'
         f'<img src="{_qr(f"{page}?t={tickets.ticket(lecture)}")}" alt="QR code that opens {escape(short)}">'
         f'<div><h2>Follow on your phone</h2><p class="address">{escape(short)}</p>'
         f'<p>Code <b class="code">{code[:3]} {code[3:]}</b></p>{here}'
         f'<p class="count"><b data-ticket="{tickets.ticket(lecture)}">{feed.FEED.followers()}</b> follow now</p>'
-        "</div></aside>"
+        "</div></section>"
     )
 
 

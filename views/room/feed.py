@@ -12,7 +12,7 @@ import asyncio
 import json
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -25,6 +25,7 @@ NAME = "room"  # in the store
 PARTS = {"lecture": "", "phase": "before", "slide": None, "moment": None, "question": None, "ended": None}
 LASTS = timedelta(hours=12)  # a state in the store is void after this time
 BEAT_S = 4.0  # longest silence of a stream: a client that hears nothing for longer has lost its connection
+PACE_S = 0.1  # least time between two events of a client; changes meanwhile come as one, such as votes
 LOOK_S = 1.0  # between two looks for changes of other server processes
 _KEPT = 64  # events that are kept for clients with other numbers
 
@@ -105,7 +106,7 @@ class Feed:
             await changed.wait()
             changed = self._next_change()
 
-    async def stream(self, seen: int, guest: str) -> AsyncIterator[bytes]:
+    async def stream(self, seen: int, guest: str) -> AsyncGenerator[bytes]:
         """Yield an event for each change after `seen`, and a beat with the number of followers in every silence."""
         with self.follows(guest):
             if self._watching is None or self._watching.done():
@@ -116,11 +117,19 @@ class Feed:
                 seen, event = self.event(seen)
                 if event:
                     yield event
+                    await asyncio.sleep(PACE_S)
                     continue
                 with suppress(TimeoutError):
                     await asyncio.wait_for(changed.wait(), BEAT_S)
                     continue
                 yield f"event: beat\ndata: {self.followers()}\n\n".encode()
+
+    async def wait(self, seen: int, seconds: float) -> None:
+        """Wait until the number differs from `seen`, but no longer than this."""
+        changed = self._next_change()
+        if self.number() == seen:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(changed.wait(), seconds)
 
     @contextmanager
     def follows(self, name: str) -> Iterator[None]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import AsyncIterator
+from contextlib import aclosing
 from functools import lru_cache
 from html import escape
 from pathlib import Path
@@ -44,12 +46,12 @@ async def page(request: Request) -> Response:
         answer: Response = RedirectResponse("./f", 303, FRESH)  # without the ticket, which others may not see
         tickets.issue(request, answer)
         return answer
-    if given and tickets.guest_of(request) is None:
-        return _form(*await sign_in.refusal(sign_in.address_of(request)))
-    if tickets.guest_of(request) is None and not tickets.is_admitted(request):
-        return _form(200)
+    guest = tickets.guest_of(request, ended=True)
+    if guest is None and not tickets.is_admitted(request):
+        return await _refused_entry(request, "This ticket is of another lecture.") if given else _form(200)
     answer = html_page("follow.html")
-    tickets.issue(request, answer)
+    if guest is None or tickets.is_admitted(request):
+        tickets.issue(request, answer)
     return answer
 
 
@@ -60,28 +62,43 @@ async def _enter(request: Request) -> Response:
         return _form(413, "This is not the code.")
     given = parse_qs(body.decode("utf-8", "replace")).get("code", [""])[0]
     if not tickets.opens(given):
-        status, _ = await sign_in.refusal(sign_in.address_of(request))
-        return _form(status, "This is not the code of a lecture that is going on.")
+        return await _refused_entry(request, "This is not the code of a lecture that is going on.")
     answer = RedirectResponse("./f", 303, FRESH)
     tickets.issue(request, answer)
     return answer
 
 
+async def _refused_entry(request: Request, told: str) -> Response:
+    """Ask again, after as long a wait as for a wrong class key."""
+    status, _ = await sign_in.refusal(sign_in.address_of(request))
+    return _form(status, told)
+
+
 async def stream(request: Request) -> Response:
     """Answer with the changes of the lecture's state, as server-sent events."""
-    guest = tickets.guest_of(request)
+    guest = tickets.guest_of(request, ended=True)
     if guest is None:
         return refused()
     given = request.headers.get("last-event-id") or request.query_params.get("seen", "")
     seen = int(given) if given.isascii() and given.isdecimal() else -1
     headers = {**FRESH, "x-accel-buffering": "no"}  # nginx would hold events back
-    return StreamingResponse(FEED.stream(seen, guest.name), 200, headers, "text/event-stream")
+
+    async def events() -> AsyncIterator[bytes]:
+        async with aclosing(FEED.stream(seen, guest.name)) as changes:
+            async for event in changes:
+                if tickets.guest_of(request, ended=True) is None:  # another lecture has begun
+                    return
+                yield event
+
+    return StreamingResponse(events(), 200, headers, "text/event-stream")
 
 
 async def followers(request: Request) -> Response:
     """Answer with the number of followers, to guests, to the presenter's page and to those with its ticket."""
     allowed = (
-        tickets.guest_of(request) or tickets.is_admitted(request) or tickets.opens(request.query_params.get("t", ""))
+        tickets.guest_of(request, ended=True)
+        or tickets.is_admitted(request)
+        or tickets.opens(request.query_params.get("t", ""))
     )
     if not allowed:
         return refused()

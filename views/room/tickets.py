@@ -37,10 +37,10 @@ class Guest:
     lecture: str
 
 
-def lecture() -> str:
-    """Return the id of the lecture that is going on, or ""."""
+def lecture(*, ended: bool = False) -> str:
+    """Return the id of the lecture that is going on, or ""; with `ended`, else that of the last one."""
     found = presentation.now()
-    return str(found.lecture) if found and found.going else ""
+    return str(found.lecture) if found and (found.going or ended) else ""
 
 
 def ticket(lecture: str) -> str:
@@ -74,10 +74,11 @@ def opens(given: str) -> bool:
     return now != "" and any(every)
 
 
-def guest_of(request: HTTPConnection) -> Guest | None:
-    """Return the guest whose browser sent this request; None if it may not follow, or has no name yet."""
+def guest_of(request: HTTPConnection, *, ended: bool = False) -> Guest | None:
+    """Return the guest whose browser sent this request; None if it may not follow, or has no name yet. With `ended`,
+    guests of a lecture that is over are its guests until the next one begins."""
     issued, name = _named(request)
-    now = lecture()
+    now = lecture(ended=ended)
     if not name or not (is_admitted(request) or (now and issued == now)):
         return None
     return Guest(name, now)

@@ -1,5 +1,4 @@
-/* The presenter's second window. Its keys go to the slide's window, which steps; both move at once, as the slide's
-   window says when it has moved. */
+/* The presenter's second window. Its keys go to the slide's window, which steps; the server tells what it shows. */
 {
   const key = location.hash.slice(1), slide = new BroadcastChannel('kernel-ladder');
   const part = (id) => document.getElementById(id);
@@ -9,17 +8,22 @@
   const kept = {};
   const html = (id, body) => { if (kept[id] !== body) { kept[id] = body; part(id).innerHTML = body; } };
 
-  let asking = null;
+  const pause = () => new Promise((done) => setTimeout(done, 1000));
+  let seen = 0;
   async function look() {
-    asking?.abort();
-    asking = new AbortController();
-    const signal = asking.signal;
     try {
-      const answer = await fetch('./presenter/state', { method: 'POST', signal, headers: { 'content-type': 'application/json' }, body: JSON.stringify({ key }) });
+      const answer = await fetch('./presenter/state', { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ key, seen }) });
       text('told', answer.ok ? '' : 'The lecture is over, or this window belongs to an earlier one.');
-      if (answer.ok) draw(await answer.json());
-    } catch { if (!signal.aborted) text('told', 'Connecting …'); }
+      if (!answer.ok) return false;
+      const state = await answer.json();
+      seen = state.number;
+      draw(state);
+      return true;
+    } catch { text('told', 'Connecting …'); return false; }
   }
+  (async () => { for (;;) if (!await look()) await pause(); })(); // the server answers once something has changed
+
+  const again = () => { seen = 0; look(); };
 
   let note = { text: '' };
   function draw(state) {
@@ -38,7 +42,7 @@
     part('asked').replaceChildren(...state.asked.map((one) => {
       const row = document.createElement('li'), words = document.createElement('span'), button = document.createElement('button');
       words.textContent = `${one.slide}: ${one.text}`;
-      Object.assign(button, { type: 'button', textContent: 'Done', onclick: () => send('done', { id: one.id }).then(look) });
+      Object.assign(button, { type: 'button', textContent: 'Done', onclick: () => send('done', { id: one.id }).then(again) });
       row.append(words, button);
       return row;
     }));
@@ -50,9 +54,9 @@
     part('edit').textContent = editing ? 'Save' : 'Edit';
     if (editing) { part('text').value = note.text; part('text').focus(); return; }
     document.activeElement.blur();
-    send('note', { text: part('text').value }).then(look);
+    send('note', { text: part('text').value }).then(again);
   };
-  part('takeback').onclick = () => send('note', { text: null }).then(look);
+  part('takeback').onclick = () => send('note', { text: null }).then(again);
 
   window.addEventListener('keydown', (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || typing()) return;
@@ -60,9 +64,6 @@
     event.preventDefault();
     slide.postMessage({ key: event.key, shiftKey: event.shiftKey });
   });
-  slide.onmessage = ({ data }) => { if (data === 'moved') look(); };
-  setInterval(look, 1000);
-  look();
 
   let began = Date.now(), paused = null;
   const elapsed = () => Math.floor(((paused ?? Date.now()) - began) / 1000);

@@ -28,6 +28,7 @@ from views.shared import work
 
 LARGEST = 4 * notes.LONGEST + 1000  # bytes of a request
 LONGEST = 300  # characters of a question
+WAIT_S = 1.0  # longest wait for a change of the slide; questions and followers are looked at so often
 PAUSE = timedelta(seconds=5)  # between two questions of one guest
 
 _backstage: dict[str, Any] = {}  # what only the presenter sees; the next step or a reload replaces it
@@ -57,9 +58,12 @@ async def page(request: Request) -> Response:
 
 
 async def state(request: Request) -> Response:
-    """Answer {key} with everything that the window shows."""
+    """Answer {key, seen} with everything that the window shows: at once, if it has not `seen` the last change."""
     given = await _given(request)
-    return refused() if given is None else JSONResponse(await asyncio.to_thread(_state), headers=FRESH)
+    if given is None:
+        return refused()
+    await feed.FEED.wait(int(given.get("seen") or 0), WAIT_S)
+    return JSONResponse(await asyncio.to_thread(_state), headers=FRESH)
 
 
 def _state() -> dict[str, Any]:
@@ -71,7 +75,7 @@ def _state() -> dict[str, Any]:
         text, edited = notes.note_of(ladder, ladder.rungs[mine["position"]])
     asked = [{"id": one.id, "text": one.text, "slide": one.slide} for one in store.all_of(lecture) if not one.done]
     return {
-        "slide": live["slide"], "question": live["question"], "followers": live["followers"], "next": mine.get("next"),
+        "number": live["number"], "slide": live["slide"], "question": live["question"], "followers": live["followers"], "next": mine.get("next"),
         "note": {"text": text, "html": _markdown.render(text), "edited": edited}, "asked": asked,
         "began": int(lecture) if lecture else None,
     }  # fmt: skip

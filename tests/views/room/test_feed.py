@@ -125,3 +125,18 @@ def test_a_change_by_another_server_process_arrives(feed: Feed, monkeypatch: pyt
         return {}
 
     assert asyncio.run(received()) == {"number": other.number(), "moment": {"words": "line 7"}}
+
+
+def test_many_changes_at_once_come_as_few_events(feed: Feed) -> None:
+    async def received() -> list[dict[str, Any]]:
+        events = []
+        async for event in feed.stream(feed.number(), "a"):
+            if b"data: {" in event:
+                events.append(parts(event))
+                if events[-1]["question"] == {"votes": 50}:
+                    return events
+            for votes in range(51) if not events else ():
+                feed.publish("question", {"votes": votes})
+        return events
+
+    assert len(asyncio.run(received())) <= 2

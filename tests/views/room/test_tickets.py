@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import Iterator
 from http.cookies import SimpleCookie
 
 import pytest
-from starlette.requests import HTTPConnection
+from starlette.requests import HTTPConnection, Request
 from starlette.routing import Router
 
 from tests.views.access.asked import Answer, asked, behind
@@ -73,7 +74,7 @@ def test_the_ticket_opens_the_room_and_leaves_the_address() -> None:
     answer = room(query=f"t={tickets.ticket(tickets.lecture())}")
     assert (answer.status, answer.header("location")) == (303, "./f")
     cookie = cookie_of(answer)
-    assert room(cookie=cookie).status == 200 and 'id="slide' not in room().body
+    assert room(cookie=cookie).status == 200 and 'id="code"' in room().body and 'id="label"' not in room().body
     assert room("/f/stream", cookie=cookie).status == 200 == room("/f/followers", cookie=cookie).status
     found = guest(cookie)
     assert found is not None and found.lecture == tickets.lecture() and re.fullmatch("[0-9a-f]{32}", found.name)
@@ -135,6 +136,7 @@ def test_it_is_void_after_the_lecture_and_in_the_next_one(monkeypatch: pytest.Mo
     cookie, ticket, code = entered(), tickets.ticket(tickets.lecture()), tickets.code(tickets.lecture())
     presentation.end()
     assert guest(cookie) is None and not tickets.opens(ticket) and not tickets.opens(code)
+    assert room(cookie=cookie).status == 200 == room("/f/stream", cookie=cookie).status, "where it ended"
     presentation.show(SLIDE, "")
     assert guest(cookie) is not None, "the presenter has pressed Esc, and goes on"
     presentation.end()
@@ -142,8 +144,29 @@ def test_it_is_void_after_the_lecture_and_in_the_next_one(monkeypatch: pytest.Mo
     presentation.show(SLIDE, "")
     assert guest(cookie) is None and not tickets.opens(ticket) and not tickets.opens(code)
     assert room("/f/stream", cookie=cookie).status == 403 and room(query=f"t={ticket}").status == 401
+    assert 'name="code"' in room(cookie=cookie).body
     again = guest(entered(cookie))
     assert again is not None and again.name == cookie.split(".")[1], "one name for one browser"
+
+
+def test_a_stream_ends_when_another_lecture_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(phone, "FEED", Feed())
+    headers = [(b"cookie", entered().encode())]
+    monkeypatch.setattr(presentation, "PAUSE", presentation.PAUSE * 0)
+
+    async def received() -> list[bytes]:
+        asked = Request({"type": "http", "headers": headers, "query_string": b"", "client": ("10.0.0.7", 1)})
+        events = []
+        async for event in (await phone.stream(asked)).body_iterator:  # type: ignore[attr-defined]
+            events.append(event)
+            if len(events) == 2:
+                presentation.end()
+                presentation.show(SLIDE, "")
+                phone.FEED.publish("slide", {"title": "of the next lecture"})
+        return events
+
+    events = asyncio.run(received())
+    assert len(events) == 2 and b"next lecture" not in b"".join(events)
 
 
 def test_a_signed_in_browser_and_a_server_without_keys_need_no_ticket(monkeypatch: pytest.MonkeyPatch) -> None:
