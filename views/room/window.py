@@ -75,10 +75,15 @@ def _state() -> dict[str, Any]:
         text, edited = notes.note_of(ladder, ladder.rungs[mine["position"]])
     asked = [{"id": one.id, "text": one.text, "slide": one.slide} for one in store.all_of(lecture) if not one.done]
     return {
-        "number": live["number"], "slide": live["slide"], "question": live["question"], "followers": live["followers"], "next": mine.get("next"),
-        "note": {"text": text, "html": _markdown.render(text), "edited": edited}, "asked": asked,
+        "number": live["number"],
+        "slide": live["slide"],
+        "question": live["question"],
+        "followers": live["followers"],
+        "next": mine.get("next"),
+        "note": {"text": text, "html": _markdown.render(text), "edited": edited},
+        "asked": asked,
         "began": int(lecture) if lecture else None,
-    }  # fmt: skip
+    }
 
 
 async def note(request: Request) -> Response:
