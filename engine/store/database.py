@@ -53,6 +53,9 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE TABLE asked (id INTEGER PRIMARY KEY AUTOINCREMENT, lecture TEXT NOT NULL, guest TEXT NOT NULL,"
         " slide TEXT NOT NULL, text TEXT NOT NULL, utc TEXT NOT NULL, done INTEGER NOT NULL DEFAULT 0)",
         "CREATE INDEX asked_by_lecture ON asked (lecture, id)",
+        "CREATE TABLE steps (id INTEGER PRIMARY KEY AUTOINCREMENT, lecture TEXT NOT NULL, address TEXT NOT NULL,"
+        " utc TEXT NOT NULL)",
+        "CREATE INDEX steps_by_lecture ON steps (lecture, id)",
     ),
 )
 

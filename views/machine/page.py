@@ -11,11 +11,13 @@ from pathlib import Path
 import streamlit as st
 
 from engine.service import service
+from engine.store import presentation as store
 from engine.store import votes
 from views.access import visitor
 from views.html.table import cell, heading, table
 from views.machine import records, warm_up
-from views.shared import keyboard, messages
+from views.report import report
+from views.shared import keyboard, messages, presentation
 from views.shared.messages import label
 from views.sheets import overview
 
@@ -55,14 +57,17 @@ def main() -> None:
         warm_up.show()
     if may.sees_students:
         overview.show()
-        offer_votes()
+        offer_lectures()
 
 
-def offer_votes() -> None:
-    """Offer the votes of the lectures that were given here as a file."""
-    asked = votes.all_asked()
+def offer_lectures() -> None:
+    """Offer the last lecture as a report, and the votes of all lectures as a file."""
+    lecture, asked = str((store.load(presentation.NAME) or {}).get("lecture", "")), votes.all_asked()
+    if report.shown_in(lecture):
+        st.header("Lectures")
+        st.download_button("The last lecture as a report", lambda: report.lecture_report(lecture), "lecture.html",
+                           "text/html", on_click="ignore", icon=":material/description:", key="report")  # fmt: skip
     if asked:
-        st.header("Votes")
         st.download_button(f"The votes on {len(asked)} questions as CSV", votes.csv_of(asked), "votes.csv", "text/csv",
                            on_click="ignore", icon=":material/download:", key="votes")  # fmt: skip
 

@@ -124,6 +124,8 @@ def _keep(last: Presentation | None, address: str, seen: str, *, going: bool) ->
     made = Presentation(number, address, seen, going, now.isoformat(timespec="seconds"), lecture)
     with _lock:
         store.save(NAME, asdict(made))
+        if going:
+            store.add_step(str(lecture), address)
         _found, _looked = made, time.monotonic()
 
 

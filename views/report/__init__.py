@@ -1,0 +1,1 @@
+"""A report of a ladder, or of a lecture as it was given, as one file."""
