@@ -92,10 +92,20 @@ class Browser:
         return self.text('class="follows"').rpartition('data-number="')[2].partition('"')[0]
 
     async def listen(self) -> None:
-        """Receive messages until cancelled or the connection ends."""
+        """Receive messages, and wait for a lecture to begin, until cancelled or the connection ends."""
         assert self._connection is not None
-        async for message in self._connection:
-            self._take(ForwardMsg.FromString(bytes(message)))  # type: ignore[arg-type]
+        waiting = asyncio.create_task(self._await_lecture())
+        try:
+            async for message in self._connection:
+                self._take(ForwardMsg.FromString(bytes(message)))  # type: ignore[arg-type]
+        finally:
+            waiting.cancel()
+
+    async def _await_lecture(self) -> None:
+        lecture = 0
+        while True:
+            found = json.loads(await _fetched(self._host, self._port, [f"/lecture?lecture={lecture}"]))
+            lecture = found.get("lecture", 0)
 
     async def close(self) -> None:
         """Leave the page."""

@@ -164,7 +164,7 @@ window.kernelLadder = (() => {
       const shown = document.querySelector('.follows');
       invite(now?.lecture && !shown ? now : null);
       if (!now || document.hidden) continue;
-      lecture = now.lecture ?? 0;
+      lecture = shown ? 0 : now.lecture ?? 0; // who stops following is invited again at once
       if (!shown) { seen = null; continue; }
       if (now.number && now.number !== seen && String(now.number) !== shown.dataset.number) {
         own.tell('popped', { number: ++own.popped, search: `?${now.address}&follow=1` });
@@ -247,6 +247,7 @@ window.kernelLadder = (() => {
   region.setAttribute('role', 'status');
   const seen = new WeakSet();
   own.look = () => {
+    if (document.querySelector('.st-key-follow_on, .presenting')) document.querySelector('.lecturestrip')?.remove();
     if (own.asks && own.asks.wants !== wants()) own.asks.stop.abort(); // it asks for something else now
     for (const lines of document.querySelectorAll('.source:not(.inside) .lines')) {
       if (seen.has(lines)) continue;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 from collections.abc import AsyncIterator
 from contextlib import aclosing
@@ -28,6 +29,7 @@ from views.room import feed, tickets
 from views.room.feed import FEED
 from views.server import navigation
 
+FORM = "form.html"
 HERE = Path(__file__).parent
 STYLE = HERE.parent / "html" / "style.css"
 STYLES = ("room.css",)
@@ -48,8 +50,9 @@ async def page(request: Request) -> Response:
         return answer
     guest = tickets.guest_of(request, ended=True)
     if guest is None and not tickets.is_admitted(request):
-        return await _refused_entry(request, "This ticket is of another lecture.") if given else _form(200)
-    answer = html_page("follow.html")
+        told = "This ticket is of another lecture."
+        return await _refused_entry(request, told) if given else html_page(request, FORM)
+    answer = html_page(request, "follow.html")
     if guest is None or tickets.is_admitted(request):
         tickets.issue(request, answer)
     return answer
@@ -59,7 +62,7 @@ async def _enter(request: Request) -> Response:
     """Answer to a typed code."""
     body = await received(request, LONGEST)
     if body is None:
-        return _form(413, "This is not the code.")
+        return html_page(request, FORM, told="This is not the code.", status=413)
     given = parse_qs(body.decode("utf-8", "replace")).get("code", [""])[0]
     if not tickets.opens(given):
         return await _refused_entry(request, "This is not the code of a lecture that is going on.")
@@ -71,7 +74,7 @@ async def _enter(request: Request) -> Response:
 async def _refused_entry(request: Request, told: str) -> Response:
     """Ask again, after as long a wait as for a wrong class key."""
     status, _ = await sign_in.refusal(sign_in.address_of(request))
-    return _form(status, told)
+    return html_page(request, FORM, told=told, status=status)
 
 
 async def stream(request: Request) -> Response:
@@ -136,26 +139,32 @@ def refused() -> Response:
     return PlainTextResponse("This needs a ticket of the lecture.", 403, FRESH)
 
 
-def _form(status: int, told: str = "") -> Response:
-    return html_page("form.html", told=told, status=status)
-
-
 def html_page(
-    name: str, styles: tuple[str, ...] = STYLES, scripts: tuple[str, ...] = SCRIPTS, told: str = "", status: int = 200
+    request: Request,
+    name: str,
+    styles: tuple[str, ...] = STYLES,
+    scripts: tuple[str, ...] = SCRIPTS,
+    told: str = "",
+    status: int = 200,
 ) -> Response:
     """Answer with a page of this folder. `told`: an alert on it."""
-    body = _page(name, styles, scripts, told)
-    return HTMLResponse(body, status, {**FRESH, "content-security-policy": plain_page_policy(body.encode())})
+    body, packed = _page(name, styles, scripts, told)
+    headers = {**FRESH, "content-security-policy": plain_page_policy(body), "vary": "accept-encoding"}
+    if "gzip" in request.headers.get("accept-encoding", ""):
+        return HTMLResponse(packed, status, {**headers, "content-encoding": "gzip"})
+    return HTMLResponse(body, status, headers)
 
 
 @lru_cache(maxsize=8)
-def _page(name: str, styles: tuple[str, ...], scripts: tuple[str, ...], told: str) -> str:
-    """Return a page with its styles and scripts in it: a hall opens it within a minute, each with one request."""
+def _page(name: str, styles: tuple[str, ...], scripts: tuple[str, ...], told: str) -> tuple[bytes, bytes]:
+    """Return a page with its styles and scripts in it, plain and compressed: a hall opens it within a minute, each with
+    one request."""
     style = "".join(f"<style>{(HERE / each).read_text()}</style>" for each in (STYLE, *styles))
     script = "".join(f"<script>{(HERE / each).read_text()}</script>" for each in scripts)
     page = (HERE / name).read_text().replace("<!-- icon -->", f'<link rel="icon" href="{navigation.icon()}">', 1)
     page = page.replace("<!-- styles -->", style, 1).replace("<!-- scripts -->", script, 1)
-    return page.replace("<!-- told -->", f'<p role="alert">{escape(told)}</p>' if told else "", 1)
+    page = page.replace("<!-- told -->", f'<p role="alert">{escape(told)}</p>' if told else "", 1)
+    return page.encode(), gzip.compress(page.encode())
 
 
 ROUTES = (

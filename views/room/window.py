@@ -54,7 +54,7 @@ def _coming(rung: Rung, row: Any) -> dict[str, str]:
 
 async def page(request: Request) -> Response:
     """Show the window; what it tells needs the presenter's proof."""
-    return html_page("window.html", ("room.css", "window.css"), ("window.js",))
+    return html_page(request, "window.html", ("room.css", "window.css"), ("window.js",))
 
 
 async def state(request: Request) -> Response:

@@ -6,8 +6,10 @@ import json
 from functools import lru_cache
 from pathlib import Path
 
+from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from views.access.gate import is_room, path_of
 from views.access.headers import POLICY, page_policy
 from views.server import keys
 from views.server.components import library
@@ -30,7 +32,7 @@ class EntryPage:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on; complete the answer if it is the page."""
-        if scope["type"] != "http" or scope["method"] != "GET" or scope["path"].startswith((STATIC_PATH, SERVER_PATH)):
+        if scope["type"] != "http" or scope["method"] != "GET" or _is_other(path_of(HTTPConnection(scope))):
             await self.app(scope, receive, send)
             return
         headers = [(name, value) for name, value in scope["headers"] if name not in _CONDITIONS]
@@ -57,11 +59,14 @@ class EntryPage:
         await self.app({**scope, "headers": headers}, receive, complete)
 
 
+def _is_other(path: str) -> bool:
+    """Return whether this is no path of Streamlit's page."""
+    return path.startswith((STATIC_PATH, SERVER_PATH)) or is_room(path)
+
+
 def _is_page(start: Message) -> bool:
-    """Return whether this is Streamlit's page; one of our own brings its Content-Security-Policy."""
-    headers = dict(start["headers"])
-    return (start["status"] == 200 and headers.get(b"content-type", b"").startswith(b"text/html")
-            and POLICY not in headers)  # fmt: skip
+    kind = dict(start["headers"]).get(b"content-type", b"")
+    return start["status"] == 200 and kind.startswith(b"text/html")
 
 
 def parts() -> list[str]:

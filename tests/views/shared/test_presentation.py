@@ -175,6 +175,7 @@ def test_a_student_follows_and_stops(monkeypatch: pytest.MonkeyPatch) -> None:
     app.button(key="follow_on").click().run()
     assert asked(app).items() >= {**SLIDE, "follow": "1"}.items()
     assert f'<i class="follows" data-number="{going().number}"></i>' in html_of(app)
+    assert app.button(key="run").proto.type == "secondary", "the lecturer runs"
     assert "as in the lecture" in html_of(app) and not [menu for menu in app.selectbox if menu.key == "block"]
     app.button(key="follow_off").click().run()
     assert asked(app)["rung"] == SLIDE["rung"] and "follow" not in asked(app)
