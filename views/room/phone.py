@@ -27,9 +27,9 @@ from views.room.feed import FEED
 from views.server import navigation
 
 HERE = Path(__file__).parent
-STYLES = (HERE.parent / "html" / "style.css", HERE / "room.css")
+STYLES = (HERE.parent / "html" / "style.css", HERE / "room.css", HERE.parent / "terms" / "terms.css")
 # In this order; other parts of the page are in files of their own.
-SCRIPTS = ("room.js", "vote.js", "ask.js")
+SCRIPTS = ("room.js", "vote.js", "ask.js", "../terms/terms.js")
 LONGEST, LARGEST = 512, 200_000  # bytes of the form, and of a moment
 FRESH = {"cache-control": "no-store"}
 

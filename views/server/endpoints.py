@@ -17,6 +17,7 @@ from views.room import phone, votes
 from views.room.feed import FEED
 from views.shared import presence, presentation
 from views.shared.presentation import Presentation
+from views.terms import cards
 
 WAIT_S = 20.0  # seconds that a following page waits for an answer; proxies and browsers give up much later
 LOOK_S = 0.1
@@ -105,4 +106,5 @@ ROUTES = (
     Route("/lecture", _lecture),
     *phone.ROUTES,
     *votes.ROUTES,
+    *cards.ROUTES,
 )
