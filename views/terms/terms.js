@@ -60,6 +60,7 @@ window.kernelTerms = (() => {
     close();
     sheet = document.createElement('dialog');
     sheet.className = 'terms';
+    sheet.tabIndex = 0; // scrolls by keys
     sheet.setAttribute('aria-label', 'Terms of this slide');
     sheet.append(...[...new Set(shown)].filter((name) => cards[name]).map((name) => body(cards, name)));
     sheet.addEventListener('click', close);
