@@ -21,7 +21,7 @@ TESTS = Path(__file__).parent
 GOLDEN = TESTS / "golden" / "sentences.json"
 ALIKE = 0.4  # the share of the golden sentence's words that a reworded one has at least
 
-_INLINE = r"</?(?:a|abbr|b|code|em|i|kbd|small|span|strong|sub|sup)\b[^>]*>"
+_INLINE = r"</?(?:a|abbr|b|button|code|em|i|kbd|small|span|strong|sub|sup)\b[^>]*>"
 _SENTENCE_ENDS = r"(?<=[.!?:])\s+"
 
 _expected: dict[str, str] = json.loads(GOLDEN.read_text(encoding="utf-8"))

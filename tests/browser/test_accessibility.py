@@ -33,6 +33,7 @@ PARTS = (
     "/sweep?topic=reduction&sweep=sizes",
     "/inside?ladder=harris&n=4096&rung=reduce_strided",
     "/lab?start=tile",
+    "/terms",
 )
 
 
@@ -43,9 +44,9 @@ FOCUSED = """() => {
 }"""
 
 
-def violations(page: Page) -> list[str]:
-    """What axe-core objects to: the rule, where, and why."""
-    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+def violations(page: Page, part: str | None = None) -> list[str]:
+    """What axe-core objects to on the page, or in a part of it: the rule, where, and why."""
+    found = Axe().run(page, part, options={"resultTypes": ["violations"]}).response["violations"]
     return [
         f"{rule['id']}: {node['target']} {(node['any'] or node['all'] or node['none'] or [{}])[0].get('message', '')}"
         for rule in found
@@ -57,7 +58,7 @@ def looked_at(page: Page, url: str) -> None:
     told = conversation(page)
     opened(page, url)
     page.evaluate(SETTLED)  # what Streamlit loads late
-    if not any(part in url for part in ("/machine", "/inside", "sizes")):
+    if not any(part in url for part in ("/machine", "/inside", "sizes", "/terms")):
         before = len(told)
         page.keyboard.press("r")
         wait(page, lambda: "answered" in told[before:])

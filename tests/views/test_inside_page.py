@@ -76,7 +76,7 @@ def test_findings_stand_under_their_line_and_link_to_the_other() -> None:
     lines = KERNELS["reduce_unroll_volatile"].text.splitlines()
     line = next(number for number, text in enumerate(lines, 1) if "partial[tid + 16]" in text)
     assert 'class="finding"' in html and f'href="#L{line - 1}"' in html and "more at this line" in html
-    found = html.index(f"<b>race in a warp</b> Line {line}")
+    found = html.index(f"race in a warp</button></b> Line {line}")
     assert html.index(f'id="L{line}"') < found < html.index(f'id="L{line + 1}"')
     assert "only by luck" in html
 

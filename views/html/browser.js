@@ -22,7 +22,7 @@ window.kernelLadder = (() => {
   window.addEventListener('keydown', (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
     const target = event.composedPath()[0];
-    const open = document.querySelector('dialog.keys[open]');
+    const open = document.querySelector('dialog.keys[open]') ?? window.kernelTerms.isOpen();
     if (typing(target) && !open) return;
     if (event.key === ' ' && target?.closest?.('button, a, summary, [role=radio]')) return; // the space bar presses that element
     const action = actionOf(event);
@@ -35,6 +35,8 @@ window.kernelLadder = (() => {
   }, true);
 
   function perform(action) {
+    if (action === 'terms') return window.kernelTerms.toggle();
+    if (!action.startsWith('code ')) window.kernelTerms.close();
     if (action === 'help') return help();
     if (action === 'black') return black();
     if (action === 'window') return window.open(`./f/presenter#${document.querySelector('.room[data-key]')?.dataset.key ?? ''}`, 'kernel-ladder-presenter', 'width=1200,height=760');
@@ -58,7 +60,7 @@ window.kernelLadder = (() => {
   };
 
   function scroll(part) {
-    const lines = document.querySelector('.slide .lines');
+    const lines = document.querySelector('dialog.terms[open]') ?? document.querySelector('.slide .lines');
     lines?.scrollBy({ top: part * lines.clientHeight, behavior: 'smooth' });
   }
 
@@ -261,6 +263,7 @@ window.kernelLadder = (() => {
       if (rung.getAttribute('aria-pressed') !== chosen) rung.setAttribute('aria-pressed', chosen);
     }
     uncover(at);
+    window.kernelTerms.look();
     // A plot of all rungs is the same on each of them: it is not drawn again, only its mark moves. In a pair of bars the
     // second is that of the rung on the page.
     for (const plot of document.querySelectorAll('.js-plotly-plot')) {

@@ -13,6 +13,7 @@ from engine.records.counters import COUNTERS, FINDINGS
 from engine.records.words import STATUS_WORDS, text_of, wrong_text
 from views.html.source import coloured_lines, header_length
 from views.html.table import code_in, table
+from views.html.terms import mark_terms
 
 _PREDICATED = (
     "Instructions and branches are counted in the PTX. What the GPU runs is made from it, and may predicate instead of "
@@ -100,7 +101,10 @@ def _by_line(findings: Sequence[Finding]) -> dict[int, list[Finding]]:
 def _told(findings: Sequence[Finding]) -> str:
     if not findings:
         return ""
-    told = [f'<div class="finding"><b>{_KINDS.get(f.kind, f.kind)}</b> {_sentence(f)}</div>' for f in findings]
+    told = [
+        f'<div class="finding"><b>{mark_terms(escape(_KINDS.get(f.kind, f.kind)))}</b> {_sentence(f)}</div>'
+        for f in findings
+    ]
     more = told[_IN_PLACE:]
     if more:
         told[_IN_PLACE:] = [f"<details><summary>{len(more)} more at this line</summary>{''.join(more)}</details>"]

@@ -11,6 +11,7 @@ from engine.figures.bars import HELD
 from engine.history.tables import COLUMNS, tile_text, tile_title
 from engine.records.counters import IN_TILES
 from engine.records.words import STATUS_WORDS, text_of
+from views.html.terms import mark_terms
 
 # our column -> the lecture's figure below it in the same cell
 _PAIRS = {
@@ -27,7 +28,7 @@ def tile(title: str, value: str, *, unit: str = "", below: str = "", tip: str = 
     """Return a tile with one number; "" shows a dash. `dim`: in a lighter colour; `unit` and `below`: HTML."""
     kind = "tile none" if dim else "tile"
     said = f' title="{escape(tip)}"' if tip else ""
-    shown = f"<label>{escape(title)}</label><strong>{escape(value) or '–'}{unit}</strong>{below}"
+    shown = f"<label>{mark_terms(escape(title))}</label><strong>{escape(value) or '–'}{unit}</strong>{below}"
     return f'<div class="{kind}"{said}>{shown}</div>'
 
 

@@ -14,12 +14,14 @@ from engine.figures.look import Figure, Look, covered
 from engine.history.history import Known, date_of, device_line, device_name, not_recorded
 from engine.history.tables import COLUMNS, published_for, tile_text, tile_title
 from engine.lectures.judge import unkept
+from engine.plan import describe_launches
 from engine.records import Measurement
 from engine.records.counters import IN_TILES
 from engine.records.words import STATUS_WORDS, number_text, size_text, text_of
 from views.chart.component import Chart
 from views.html import answer
 from views.html.table import code_in, sentence_case, tile, tiles, whole_dates
+from views.html.terms import here_html, mark_terms
 from views.ladder.view import WORK, Bars, Facts, Page, Picture, Scene
 from views.shared import keyboard, work
 from views.shared.slots import Slot
@@ -131,7 +133,7 @@ def _numbers(page: Page, facts: Facts) -> str:
     if failed is None:
         before = facts.known[page.position - 1].timed if page.position else None
         broken = unkept(page.rung, before, fact.timed, page.topic.metric) if page.position else ""
-        said = [" · ".join(filter(None, (_sentence(page, fact, ran), escape(broken))))]
+        said = [" · ".join(filter(None, (_sentence(page, fact, ran), mark_terms(escape(broken)))))]
         more = []
     else:
         lesson = " That is the lesson of this rung." if page.kernel.expect != "ok" and failed.status in _LESSONS else ""
@@ -146,7 +148,8 @@ def _numbers(page: Page, facts: Facts) -> str:
     if fact.beside is not None:
         said.append(_recorded(page, fact.beside))
     counted = _counters(row) if shows_counters(page) else ""
-    return _tiles(page, row) + _outcome("" if fact.beside is failed is None else "bad", said, more) + counted
+    here = here_html({**row, "launch": describe_launches(page.choice)})
+    return _tiles(page, row) + _outcome("" if fact.beside is failed is None else "bad", said, more) + counted + here
 
 
 def has_strip(page: Page) -> bool:

@@ -11,6 +11,7 @@ from engine.figures.look import Look
 from engine.history.history import Known
 from engine.plan import describe_launches
 from views.html.table import sentence_case
+from views.html.terms import mark_terms
 from views.ladder import handout, reveal, source
 from views.ladder.actions import run_buttons
 from views.ladder.results import Results, bars_of, has_strip, menu, shows_counters
@@ -79,13 +80,13 @@ def slide_title(page: Page) -> str:
     large = ' class="long"' if len(rung.label) + len(kernel.title) > LONG_TITLE else ""
     fits = len(rung.label) + len(kernel.title) + len(ladder.title) <= WHOLE
     where = ladder.title if fits else ladder.title.partition(":")[0]
+    told = f'<p class="idea{" long" if len(step + idea) > LONG_IDEA else ""}"><b>{escape(step)}</b> {escape(idea)}</p>'
     return (
         f'<header class="presenting" data-rung="{position}" data-covered="{page.covered}">'
         f"<h1{large}><span>{escape(rung.label)}</span>{escape(kernel.title)}</h1>"
         f"<p><span>{escape(where)}</span>&nbsp;· {position + 1} of {len(ladder.rungs)}"
         '<button class="leave" type="button" aria-label="Stop presenting" title="Stop presenting (Esc)">✕</button>'
-        "</p></header>"
-        f'<p class="idea{" long" if len(step + idea) > LONG_IDEA else ""}"><b>{escape(step)}</b> {escape(idea)}</p>'
+        f"</p></header>{mark_terms(told)}"
     )
 
 

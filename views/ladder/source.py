@@ -7,6 +7,7 @@ from html import escape
 from engine.catalogue import KERNELS, Kernel, Ladder, Rung
 from views.html.source import Difference, difference, source_html, source_rows
 from views.html.table import sentence_case
+from views.html.terms import mark_terms
 
 SHORT = 13  # lines; with a shorter source the words on its slide are larger
 
@@ -23,11 +24,11 @@ def rung_text(ladder: Ladder, position: int) -> str:
     rung = ladder.rungs[position]
     kernel = KERNELS[rung.kernel]
     lead = f'<p class="lead">{escape(rung.lead)}</p>' if rung.lead and rung.lead != kernel.title else ""
-    told = terms(("What was wrong", rung.fixes), ("The idea", kernel.header["Idea"]),
-                 ("What still limits it", kernel.header["Limit"]))  # fmt: skip
+    told = labelled(("What was wrong", rung.fixes), ("The idea", kernel.header["Idea"]),
+                    ("What still limits it", kernel.header["Limit"]))  # fmt: skip
     return (
-        f'<section class="rungtext"><h2><span>{escape(rung.label)}</span>{escape(kernel.title)}</h2>{lead}'
-        f"<dl>{told}</dl></section>"
+        f'<section class="rungtext"><h2><span>{escape(rung.label)}</span>{escape(kernel.title)}</h2>'
+        f"{mark_terms(f'{lead}<dl>{told}</dl>')}</section>"
     )
 
 
@@ -45,7 +46,7 @@ def rung_conditions(rung: Rung, kernel: Kernel, ladder: Ladder) -> str:
     return f'<div class="smallprint">{lines}</div>'
 
 
-def terms(*parts: tuple[str, str]) -> str:
+def labelled(*parts: tuple[str, str]) -> str:
     """Return texts with their labels as the HTML of a list, without the empty ones."""
     return "".join(f"<dt>{label}</dt><dd>{escape(sentence_case(words))}</dd>" for label, words in parts if words)
 
@@ -63,8 +64,8 @@ def slide_source(ladder: Ladder, position: int, size: str, named: frozenset[int]
     """Return the source on a slide; below it the fault that this rung fixes, what still limits it, and its `size`: N
     and the launch. Beside a short source the words are larger. `named`: lines that the outcome names."""
     kernel, before = KERNELS[ladder.rungs[position].kernel], _before(ladder, position)
-    words = terms(("Fixes", ladder.rungs[position].fixes), ("Still limits", kernel.header["Limit"]))
-    told = f"{words}<dt>Size</dt><dd>{escape(size)}</dd>"
+    words = labelled(("Fixes", ladder.rungs[position].fixes), ("Still limits", kernel.header["Limit"]))
+    told = mark_terms(f"{words}<dt>Size</dt><dd>{escape(size)}</dd>")
     since = difference(kernel.text, kernel.name, before.text, before.name) if before else Difference()
     short = " short" if source_rows(kernel.text, since) <= SHORT else ""
     return f'<div class="slide{short}">{rung_source(ladder, position, True, named)}<dl class="hall">{told}</dl></div>'

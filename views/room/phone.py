@@ -32,9 +32,9 @@ from views.server import navigation
 FORM = "form.html"
 HERE = Path(__file__).parent
 STYLE = HERE.parent / "html" / "style.css"
-STYLES = ("room.css",)
+STYLES = ("room.css", "../terms/terms.css")
 # In this order; other parts of the page are in files of their own.
-SCRIPTS = ("room.js", "vote.js", "ask.js")
+SCRIPTS = ("room.js", "vote.js", "ask.js", "../terms/terms.js")
 LONGEST, LARGEST = 512, 200_000  # bytes of the form, and of a moment
 FRESH = {"cache-control": "no-store"}
 

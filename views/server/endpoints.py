@@ -17,6 +17,7 @@ from views.room import phone, votes, window
 from views.room.feed import FEED
 from views.shared import presence, presentation
 from views.shared.presentation import Presentation
+from views.terms import cards
 
 WAIT_S = 20.0  # seconds that a following page waits for an answer; proxies and browsers give up much later
 LOOK_S = 0.1
@@ -106,4 +107,5 @@ ROUTES = (
     *phone.ROUTES,
     *votes.ROUTES,
     *window.ROUTES,
+    *cards.ROUTES,
 )

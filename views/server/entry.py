@@ -17,15 +17,15 @@ from views.server.streamlit_internals import PARTS, ROOT, SCRIPTS, SERVER_PATH, 
 from views.shared import address
 
 SCRIPT = Path(__file__).parents[1] / "html" / "browser.js"
-STYLE = SCRIPT.with_name("style.css")
+TERMS = SCRIPT.parents[1] / "terms"
+STYLES = (SCRIPT.with_name("style.css"), TERMS / "terms.css")
 # Streamlit knows only the age of its own page, and nothing can be added to a compressed page.
 _CONDITIONS = (b"if-none-match", b"if-modified-since", b"accept-encoding")
 _OWN = (b"content-length", b"etag", b"last-modified")
 
 
 class EntryPage:
-    """ASGI middleware: adds `browser.js` and `style.css` of `views/html` to the page, and names the parts to fetch
-    ahead."""
+    """ASGI middleware: adds our scripts and styles to the page, and names the parts to fetch ahead."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -77,7 +77,7 @@ def parts() -> list[str]:
 
 @lru_cache(maxsize=1)
 def _style() -> bytes:
-    return f"<style>{STYLE.read_text()}</style>".encode()
+    return "".join(f"<style>{file.read_text()}</style>" for file in STYLES).encode()
 
 
 @lru_cache(maxsize=1)
@@ -85,7 +85,8 @@ def _head() -> bytes:
     """Return the script that stands before Streamlit's own."""
     given = {"everywhere": keys.everywhere(), "presenting": keys.presenting(), "help": keys.help_html(),
              "optional": address.OPTIONAL, "quiet": address.QUIET}  # fmt: skip
-    return f"<script>{SCRIPT.read_text()}\nwindow.kernelLadder.begin({json.dumps(given)});</script>".encode()
+    own = SCRIPT.read_text() + (TERMS / "terms.js").read_text()
+    return f"<script>{own}\nwindow.kernelLadder.begin({json.dumps(given)});</script>".encode()
 
 
 @lru_cache(maxsize=1)

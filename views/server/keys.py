@@ -52,6 +52,7 @@ KEYS = (
     Key("hands", (), "H", "type how many hands there are for each answer", ("h",)),
     Key("window", (), "W", "a second window: notes, the next rung, what the hall asks", ("w",)),
     Key("room", (), "G", "the card of the room: how to follow on a phone", ("g",)),
+    Key("terms", (), "E", "explain the terms of the slide", ("e",)),
     Key("present", ("p",), "P", "present: the rung alone, in large type"),
     Key("leave", ("Escape",), "Esc", "stop presenting"),
     Key("picture play", ("k",), "K", "play or pause the block in motion"),

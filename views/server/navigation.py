@@ -34,6 +34,8 @@ def _pages() -> tuple[st.Page, ...]:
         st.Page("views/sheets/page.py", title="Sheets", icon=":material/checklist:", url_path="sheets"),
         st.Page("views/compare/page.py", title="Compare", icon=":material/compare_arrows:", url_path="compare",
                 visibility="hidden"),  # the ladder leads to it
+        st.Page("views/terms/page.py", title="Terms", icon=":material/dictionary:", url_path="terms",
+                visibility="hidden"),  # the cards of the terms lead to it
         st.Page("views/machine/page.py", title="This machine", icon=":material/memory:", url_path="machine"),
     )  # fmt: skip
 

@@ -9,7 +9,7 @@ import pytest
 
 from engine.catalogue import KERNELS
 from views.html.source import coloured_lines
-from views.server.entry import STYLE
+from views.server.entry import STYLES
 
 LONGEST = max(KERNELS.values(), key=lambda kernel: len(kernel.text))
 
@@ -21,4 +21,4 @@ def test_a_source_is_whole_and_only_words_with_a_colour_are_elements(name: str) 
     assert [unescape(re.sub(r"<[^>]*>", "", line)) for line in lines] == text.splitlines()
     used = set(re.findall(r'<span class="(\w+)">', "".join(lines)))
     assert used >= {"k", "kt", "nb"}
-    assert all(re.search(rf"\.source \.{one}\b[^{{]*\{{[^}}]*color:", STYLE.read_text()) for one in used)
+    assert all(re.search(rf"\.source \.{one}\b[^{{]*\{{[^}}]*color:", STYLES[0].read_text()) for one in used)

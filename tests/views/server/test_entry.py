@@ -9,7 +9,7 @@ import pytest
 
 from views.server import assets
 from views.server.components import library
-from views.server.entry import PARTS, SCRIPT, STYLE, EntryPage, parts
+from views.server.entry import PARTS, SCRIPT, STYLES, EntryPage, parts
 
 PAGE = b'<html><head><title>Streamlit</title></head><body><div id="root"></div></body></html>'
 
@@ -58,7 +58,8 @@ def test_the_script_comes_before_streamlits_own() -> None:
 
 def test_the_style_stands_behind_streamlits_and_before_a_pages_own() -> None:
     (_, body), _ = answer()
-    assert f'</head><body><style>{STYLE.read_text()}</style><div id="root">'.encode() in body["body"]
+    styles = "".join(f"<style>{file.read_text()}</style>" for file in STYLES)
+    assert f'</head><body>{styles}<div id="root">'.encode() in body["body"]
 
 
 def test_every_part_is_fetched_ahead_once_and_plotly_runs_ahead() -> None:
