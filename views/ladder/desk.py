@@ -20,7 +20,6 @@ from views.ladder.panels.bars import TIMES
 from views.ladder.resolve import resolved
 from views.ladder.results import Results, bars_of, shows_counters
 from views.ladder.view import WORK, Bars, Facts, Page, Scene, Section, facts_of
-from views.report import report
 from views.server.navigation import toolbar
 from views.shared import address, keyboard, work
 from views.shared.rungs import MOST_LABELS
@@ -133,10 +132,6 @@ class Table:
             self._print = Slot("undertable")
             st.download_button("CSV", self._file, f"{page.ladder.name}.csv", "text/csv", on_click="ignore",
                                icon=":material/download:", key="csv", disabled=not page.tells_all)  # fmt: skip
-            st.download_button("Report", lambda: report.ladder_report(page), f"{page.ladder.name}.html", "text/html",
-                               on_click="ignore", icon=":material/description:", key="report",
-                               disabled=not page.tells_all,
-                               help="The whole ladder in one file, to read or to print")  # fmt: skip
 
     def _file(self) -> str:
         """Return the table's contents at the moment of a click."""

@@ -19,6 +19,7 @@ from views.ladder import actions, desk, opening, reveal, slide
 from views.ladder.panels import trapezoids
 from views.ladder.resolve import PLOT_TITLES, USUAL, page_of
 from views.ladder.view import WORK, Page
+from views.report import report
 from views.room import card, question, window
 from views.shared import address, keyboard, menus, messages, presence, presentation, rungs, work
 from views.shared.menus import AUTO, LOCKSTEP
@@ -164,6 +165,9 @@ def show() -> None:
         tell_followers(page)  # again, with the results of the runs
     else:
         desk.show(page, top)
+        st.download_button("Report", lambda: report.ladder_report(page), f"{ladder.name}.html", "text/html",
+                           key="report", on_click="ignore", icon=":material/description:", disabled=not page.tells_all,
+                           help="The whole ladder in one file, to read or to print")  # fmt: skip
 
 
 def say_which_plot(page: Page, asked: str) -> None:
