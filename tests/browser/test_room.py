@@ -123,6 +123,7 @@ def test_two_windows_of_a_server_without_keys_rehearse_and_outlast_its_restart(
         expect(phone.locator("[data-phase=before].now")).to_be_visible()
         hall = tab(browser)
         hall.goto(f"{url}/?ladder=harris&present=1")
+        expect(hall.locator(".presenting")).to_be_visible()  # before it, End scrolls
         expect(phone.locator("#label")).to_have_text("#1")
         hall.keyboard.press("End")
         expect(phone.locator("#label")).to_have_text("shuffle")
@@ -132,6 +133,7 @@ def test_two_windows_of_a_server_without_keys_rehearse_and_outlast_its_restart(
         expect(phone.locator("#connection")).to_be_empty()
         expect(phone.locator("#label")).to_have_text("shuffle")
         hall.goto(f"{url}/?ladder=harris&rung=reduce_strided&present=1")
+        expect(hall.locator(".presenting")).to_be_visible()
         expect(phone.locator("#label")).to_have_text("#2")
         hall.keyboard.press("Escape")
         expect(phone.locator("#on")).to_be_visible()
