@@ -179,6 +179,12 @@ def test_a_signed_in_browser_and_a_server_without_keys_need_no_ticket(monkeypatc
     assert room().status == 403 and room("/f/stream", cookie=cookie_of(here)).status == 403, "only this computer"
 
 
+def test_with_accounts_a_ticket_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(policy, "_current", policy.decide_policy("0.0.0.0", {}, accounts=True))
+    assert room("/f/stream").status == 403 and 'id="label"' not in room().body
+    assert 'id="label"' in room(cookie=entered()).body
+
+
 def test_only_the_presenters_page_publishes_a_moment() -> None:
     for key in ("", tickets.ticket(tickets.lecture())):
         body = f'{{"key": "{key}", "words": "w", "drawing": "", "slot": 1}}'.encode()
