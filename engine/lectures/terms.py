@@ -84,8 +84,7 @@ TERMS: dict[str, Term] = {
         Term("thread",
              "One run through the kernel's code, with registers of its own. Thousands of threads run the same code; "
              "each knows its place from threadIdx and blockIdx, and so works on other data.",
-             drawing("One thread of eight is marked", row(8, {2}), arrows(26, 50, [(2, 2)])),
-             here="Here: {launch}."),
+             drawing("One thread of eight is marked", row(8, {2}), arrows(26, 50, [(2, 2)]))),
         Term("warp",
              "32 threads of a block with neighbouring numbers. A warp issues one instruction for all of its threads "
              "at once, so 32 threads that do the same cost as much as one.",
