@@ -54,6 +54,10 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         " slide TEXT NOT NULL, text TEXT NOT NULL, utc TEXT NOT NULL, done INTEGER NOT NULL DEFAULT 0)",
         "CREATE INDEX asked_by_lecture ON asked (lecture, id)",
     ),
+    (
+        "CREATE TABLE rounds (lecture TEXT NOT NULL, name TEXT NOT NULL, round INTEGER NOT NULL, counts TEXT NOT NULL,"
+        " utc TEXT NOT NULL, PRIMARY KEY (lecture, name, round)) WITHOUT ROWID",
+    ),
 )
 
 

@@ -59,12 +59,15 @@ def main() -> None:
 
 
 def offer_votes() -> None:
-    """Offer the votes of the lectures that were given here as a file."""
+    """Offer the votes of the lectures that were given here as files."""
     asked = votes.all_asked()
     if asked:
         st.header("Votes")
-        st.download_button(f"The votes on {len(asked)} questions as CSV", votes.csv_of(asked), "votes.csv", "text/csv",
-                           on_click="ignore", icon=":material/download:", key="votes")  # fmt: skip
+        files = {"csv": ("text/csv", votes.csv_of(asked)), "json": ("application/json", votes.json_of(asked))}
+        for column, (kind, (mime, text)) in zip(st.columns(2), files.items(), strict=True):
+            title = f"The votes on {len(asked)} questions as {kind.upper()}"
+            column.download_button(title, text, f"votes.{kind}", mime, on_click="ignore", icon=":material/download:",
+                                   key=f"votes {kind}")  # fmt: skip
 
 
 def doctor() -> None:
