@@ -9,13 +9,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-import httpx
 import pytest
 from starlette.routing import Router
 
 from engine.lectures.questions import Question
 from engine.store import votes as store
-from tests.views.access.asked import Answer, behind
+from tests.views.access.asked import Answer, answer, behind
 from tests.views.access.asked import asked as answered
 from tests.views.room.test_tickets import FAR, cookie_of, school  # noqa: F401
 from views.access.gate import Gate
@@ -130,16 +129,13 @@ def test_two_hundred_votes_at_once_are_all_counted_and_written_together(
 
 async def all_at_once(number: int) -> list[int]:
     """What the server answers to so many browsers that vote at the same time."""
-    transport = httpx.ASGITransport(app=APP, client=(FAR["client"], 5000))
-    async with httpx.AsyncClient(transport=transport, base_url=f"http://{FAR['host']}") as client:
 
-        async def one(choice: int) -> int:
-            entered = await client.get(f"/f?t={tickets.ticket(tickets.lecture())}")
-            cookie = entered.headers["set-cookie"].partition(";")[0]
-            vote = {"name": NAME, "round": 1, "choice": choice}
-            return (await client.post("/f/vote", json=vote, headers={"cookie": cookie})).status_code
+    async def one(choice: int) -> int:
+        entered = await answer(APP, "/f", query=f"t={tickets.ticket(tickets.lecture())}", **FAR)
+        body = json.dumps({"name": NAME, "round": 1, "choice": choice}).encode()
+        return (await answer(APP, "/f/vote", body=body, cookie=cookie_of(entered), **FAR, **JSON)).status
 
-        return await asyncio.gather(*(one(i % 3) for i in range(number)))
+    return await asyncio.gather(*(one(i % 3) for i in range(number)))
 
 
 def test_a_vote_that_comes_while_the_question_closes_is_counted_or_refused(
