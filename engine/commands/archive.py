@@ -6,7 +6,6 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -80,10 +79,10 @@ def _votes(options: argparse.Namespace) -> int:
         Path(options.csv).write_text(votes.csv_of(known), encoding="utf-8")
         print(f"Questions in {options.csv}: {len(known):,}", file=sys.stderr)
     if options.json:
-        print(json.dumps([asdict(one) for one in known]))
+        print(votes.json_of(known))
     elif not options.csv:
         for one in known:
-            rounds = "; ".join(", ".join(map(str, counts)) for counts in one.rounds) or "no votes"
+            rounds = "; ".join(", ".join(map(str, round.counts)) for round in one.rounds) or "no votes"
             print(f"{one.utc}  {one.name}: {one.record['text']} {' / '.join(one.record['choices'])}: {rounds}")
     return 0
 

@@ -1,7 +1,8 @@
 """The question that a lecture asks before a rung's numbers: the lecturer's own, or the one that the rung itself gives.
 
 A lecturer's questions are data, one file a ladder: `questions/<ladder>.toml`; docs/class.md has an example. For every
-other rung the question is made from its row in the ladder's table, and its answers are bands of the ladder's range.
+other rung the question is made from its row in the ladder's table: its answers are bands of the ladder's range. If the
+rung is about a count and not about time, its answers are four counts, one of which falls.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from engine.catalogue import KERNELS, Ladder
+from engine.lectures import changes
+from engine.records.counters import COUNTERS, ON_LINES
 from engine.records.words import text_of, time_text
 
 FOLDER = Path(__file__).parents[2] / "questions"
@@ -24,26 +27,36 @@ BANDS = 4
 NEAR, SPREAD = 0.04, 2.0  # parts; no edge is nearer to the right value, and the bands cover at least this factor
 # Edges of bands: numbers that a hall can estimate.
 _EDGES = [number * 10.0**power for power in range(-4, 8) for number in (1, 1.1, 1.2, 1.3, 1.5, 1.7, 2, 2.5, 3, 4, 5, 7)]
-_LESSON = ("wrong", "deadlock", "rounds")  # kernels whose lesson is the answer, or that there is none
+Counts = Mapping[str, float | None]  # by the names of engine.records.counters.COUNTERS
 _NAMES = "abcdef"
 
 
 @dataclass(frozen=True)
 class Question:
-    """A question with its answers; `right`: the position of the right one; `because`: why, told with the numbers."""
+    """A question with its answers; `right`: the position of the right one; `because`: why, told with the numbers;
+    `edges`: between its bands, if its answers are bands."""
 
     text: str
     choices: tuple[str, ...]
     right: int
     because: str = ""
+    edges: tuple[float, ...] = ()
 
 
 class BadQuestions(ValueError):
     """A file of questions is wrong; `str(error)` says where, in one sentence."""
 
 
-def question_of(ladder: Ladder, position: int, rows: Sequence[Mapping[str, Any]], folder: Path = FOLDER) -> Question:
-    """Return the question to ask before the numbers of a rung. `rows`: the complete rows of the ladder's table.
+def question_of(
+    ladder: Ladder,
+    position: int,
+    rows: Sequence[Mapping[str, Any]],
+    counts: tuple[Counts, Counts] = ({}, {}),
+    edges: Sequence[float] = (),
+    folder: Path = FOLDER,
+) -> Question:
+    """Return the question to ask before the numbers of a rung. `rows`: the complete rows of the ladder's table;
+    `counts`: of the rung before and of this one; `edges`: of the bands, if the question has been asked before.
 
     BadQuestions: the ladder's file is wrong. LookupError: nothing is known of this rung that could be asked for.
     """
@@ -55,25 +68,49 @@ def question_of(ladder: Ladder, position: int, rows: Sequence[Mapping[str, Any]]
     expect, status = KERNELS[rung.kernel].expect, row["status"]
     if expect == "deadlock" and status in ("ok", "deadlock"):
         return Question(f"Does this kernel end on the {gpu}?", ("Yes", "No: its threads wait for ever"),
-                        0 if status == "ok" else 1)  # fmt: skip
-    if expect in _LESSON or status == "wrong":
-        right = 2 if status == "wrong" else 1
+                        0 if status == "ok" else 1, str(row["reason"] or _ended(row)))  # fmt: skip
+    if status == "wrong" or expect == "wrong" or (expect == "hazard" and not row["step"]):
+        right, luck = 2 if status == "wrong" else 1, "It is right this time; another order of the threads may not be."
         return Question(f"Is the answer right on the {gpu}?", ("Yes, always", "Yes, by luck", "No"), right,
-                        str(row["reason"] or ""))  # fmt: skip
+                        str(row["reason"] or luck))  # fmt: skip
+    falls = _of_counts(ladder, position, *counts)
+    if falls is not None and (not row["step"] or ladder.rungs[position].promise in ("", "same")):
+        return falls
     if row["step"]:
         before = ladder.rungs[position - 1].label
         time, earlier = text_of("time_us", row["time_us"]), text_of("time_us", rows[position - 1]["time_us"])
         because = f"{text_of('step', row['step'])}: {earlier} became {time}."
-        return _of_bands(f"How much faster than {before} is {rung.label}?", "step", row, rows, because, _times)
+        return _of_bands(f"How much faster than {before} is {rung.label}?", "step", row, rows, because, _times, edges)
     if row["percent_of_peak"] and row["percent_of_peak"] >= 1:
         because = f"It reaches {text_of('percent_of_peak', row['percent_of_peak'])}."
-        return _of_bands(
-            f"How much of the {gpu}'s peak does it reach?", "percent_of_peak", row, rows, because, _percent
-        )
+        text = f"How much of the {gpu}'s peak does it reach?"
+        return _of_bands(text, "percent_of_peak", row, rows, because, _percent, edges)
     if row["time_us"]:
         because = f"It takes {text_of('time_us', row['time_us'])}."
-        return _of_bands(f"How long does it take on the {gpu}?", "time_us", row, rows, because, time_text)
+        return _of_bands(f"How long does it take on the {gpu}?", "time_us", row, rows, because, time_text, edges)
     raise LookupError("This rung has no measured number that could be estimated.")
+
+
+def _of_counts(ladder: Ladder, position: int, before: Counts, after: Counts) -> Question | None:
+    """Return the question which count falls, if the rung is meant to lower one and does, and three others do not."""
+    meant = changes.meant(ladder, position)
+    known = {name: (old, new) for name in ON_LINES
+             if (old := before.get(name)) is not None and (new := after.get(name)) is not None}  # fmt: skip
+    if meant is None or meant[1] != "fall" or meant[0] not in known:
+        return None
+    counter, (old, new) = meant[0], known[meant[0]]
+    others = [name for name, (earlier, later) in known.items() if later >= earlier and COUNTERS[name].full is None]
+    others.sort(key=lambda name: (not any(known[name]), not COUNTERS[name].plots))  # zeros last
+    if new >= old or len(others) < BANDS - 1:
+        return None
+    offered = [name for name in ON_LINES if name in (counter, *others[: BANDS - 1])]
+    titles = tuple(COUNTERS[name].title for name in offered)
+    because = f"{COUNTERS[counter].title}: {text_of(counter, old)} became {text_of(counter, new)}."
+    return Question("Which of these four counts falls?", titles, offered.index(counter), because)
+
+
+def _ended(row: Mapping[str, Any]) -> str:
+    return f"It ended after {text_of('time_us', row['time_us'])}." if row["time_us"] else ""
 
 
 def _times(ratio: float) -> str:
@@ -91,13 +128,14 @@ def _of_bands(
     rows: Sequence[Mapping[str, Any]],
     because: str,
     words: Callable[[float], str],
+    asked: Sequence[float],
 ) -> Question:
     value = float(row[key])
-    edges = edges_of(value, [float(each[key]) for each in rows if each[key]])
+    edges = asked or edges_of(value, [float(each[key]) for each in rows if each[key]])
     first = "It is slower" if key == "step" and edges[0] == 1 else f"less than {words(edges[0])}"
     choices = [first, *(f"{words(low)} to {words(high)}" for low, high in pairwise(edges)),
                f"more than {words(edges[-1])}"]  # fmt: skip
-    return Question(text, tuple(choices), sum(value > edge for edge in edges), because)
+    return Question(text, tuple(choices), sum(value > edge for edge in edges), because, tuple(edges))
 
 
 def edges_of(value: float, every: Sequence[float]) -> list[float]:

@@ -57,6 +57,10 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         " utc TEXT NOT NULL)",
         "CREATE INDEX steps_by_lecture ON steps (lecture, id)",
     ),
+    (
+        "CREATE TABLE rounds (lecture TEXT NOT NULL, name TEXT NOT NULL, round INTEGER NOT NULL, counts TEXT NOT NULL,"
+        " utc TEXT NOT NULL, PRIMARY KEY (lecture, name, round)) WITHOUT ROWID",
+    ),
 )
 
 

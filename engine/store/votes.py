@@ -1,75 +1,129 @@
-"""The questions of lectures and the votes on them: one vote a voter and round, of which the last one counts."""
+"""The questions of lectures and the votes on them: one vote a voter, of which the last one counts.
+
+While a round is open, its votes are kept by voter, and only their number can be asked for. Once it is closed, the
+votes for each answer are kept, without the voters.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
+import sqlite3
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from engine.store.database import now, read, write
 
+_OF_ROUND = "WHERE lecture = ? AND name = ? AND round = ?"
+
+
+@dataclass(frozen=True)
+class Round:
+    """A closed round: the votes for each answer, and when it was closed."""
+
+    counts: tuple[int, ...]
+    utc: str
+
 
 @dataclass(frozen=True)
 class Asked:
-    """A question that was asked in a lecture. `record`: its text, answers and right answer as JSON values; `rounds`:
-    of each round, the votes for each answer."""
+    """A question that was asked in a lecture, with its closed rounds. `record`: its text, answers and right answer as
+    JSON values."""
 
     lecture: str
     name: str
     record: Mapping[str, Any]
     utc: str
-    rounds: tuple[tuple[int, ...], ...]
+    rounds: tuple[Round, ...]
 
 
-def ask(lecture: str, name: str, record: Mapping[str, Any]) -> None:
-    """Keep a question; one of the same name stays with its votes."""
+def ask(lecture: str, name: str, record: Mapping[str, Any]) -> dict[str, Any]:
+    """Keep a question and return what is kept: if one of the same name was asked before, that one, for its votes."""
     row = (lecture, name, json.dumps(record), now())
     write(lambda connection: connection.execute("INSERT OR IGNORE INTO questions VALUES (?, ?, ?, ?)", row))
+    return kept(lecture, name)
 
 
-def cast(lecture: str, name: str, round: int, votes: Mapping[str, int]) -> None:
-    """Keep votes: voter -> the position of an answer. A vote takes the place of the voter's earlier one."""
+def kept(lecture: str, name: str) -> dict[str, Any]:
+    """Return the record of a question that was asked."""
+    found = read("SELECT record FROM questions WHERE lecture = ? AND name = ?", lecture, name)
+    return dict(json.loads(found[0][0]))
+
+
+def correct(lecture: str, name: str, record: Mapping[str, Any]) -> None:
+    """Replace the record of a question, as the run that is shown answers it."""
+    row = (json.dumps(record), lecture, name)
+    write(lambda connection: connection.execute("UPDATE questions SET record = ? WHERE lecture = ? AND name = ?", row))
+
+
+def cast(lecture: str, name: str, round: int, votes: Mapping[str, int]) -> bool:
+    """Keep votes: voter -> the position of an answer. A vote takes the place of the voter's earlier one. Return False
+    if the round is closed."""
     rows = [(lecture, name, round, voter, choice) for voter, choice in votes.items()]
-    write(lambda connection: connection.executemany("REPLACE INTO votes VALUES (?, ?, ?, ?, ?)", rows))
+
+    def keep(connection: sqlite3.Connection) -> bool:
+        if connection.execute(f"SELECT 1 FROM rounds {_OF_ROUND}", (lecture, name, round)).fetchone():
+            return False
+        connection.executemany("REPLACE INTO votes VALUES (?, ?, ?, ?, ?)", rows)
+        return True
+
+    return write(keep)
 
 
 def count(lecture: str, name: str, round: int) -> int:
-    """Return how many voters have voted."""
-    found = read("SELECT COUNT(*) FROM votes WHERE lecture = ? AND name = ? AND round = ?", lecture, name, round)
+    """Return how many voters have voted in an open round."""
+    found = read(f"SELECT COUNT(*) FROM votes {_OF_ROUND}", lecture, name, round)
     return int(found[0][0]) if found else 0
 
 
-def counts(lecture: str, name: str, round: int, choices: int) -> tuple[int, ...]:
-    """Return the number of votes for each of so many answers."""
-    rows = read("SELECT choice, COUNT(*) FROM votes WHERE lecture = ? AND name = ? AND round = ? GROUP BY choice",
-                lecture, name, round)  # fmt: skip
-    found = {int(choice): int(number) for choice, number in rows}
-    return tuple(found.get(choice, 0) for choice in range(choices))
+def close(lecture: str, name: str, round: int, choices: int) -> tuple[int, ...]:
+    """Close a round and return the votes for each of so many answers. A round without votes stays open."""
+    key = (lecture, name, round)
+
+    def end(connection: sqlite3.Connection) -> tuple[int, ...]:
+        votes = connection.execute(f"SELECT choice, COUNT(*) FROM votes {_OF_ROUND} GROUP BY choice", key)
+        found = dict(votes.fetchall())
+        counts = tuple(int(found.get(choice, 0)) for choice in range(choices))
+        if any(counts):
+            row = (*key, json.dumps(counts), now())
+            connection.execute("INSERT OR IGNORE INTO rounds VALUES (?, ?, ?, ?, ?)", row)
+            connection.execute(f"DELETE FROM votes {_OF_ROUND}", key)
+        return counts
+
+    return write(end)
+
+
+def rounds(lecture: str, name: str) -> list[Round]:
+    """Return the closed rounds of a question."""
+    found = read("SELECT counts, utc FROM rounds WHERE lecture = ? AND name = ? ORDER BY round", lecture, name)
+    return [Round(tuple(json.loads(counts)), utc) for counts, utc in found]
 
 
 def all_asked(lecture: str | None = None) -> list[Asked]:
-    """Return the questions of one lecture, or of all, in the order in which they were asked."""
+    """Return the questions of one lecture, or of all, in the order in which they were asked; of their votes only those
+    of closed rounds."""
     where, given = ("WHERE lecture = ?", (lecture,)) if lecture is not None else ("", ())
-    made = []
-    for of, name, text, utc in read(f"SELECT lecture, name, record, utc FROM questions {where} ORDER BY utc", *given):
-        record = json.loads(text)
-        last = read("SELECT MAX(round) FROM votes WHERE lecture = ? AND name = ?", of, name)[0][0] or 0
-        rounds = tuple(counts(of, name, round, len(record["choices"])) for round in range(1, last + 1))
-        made.append(Asked(of, name, record, utc, rounds))
-    return made
+    found = read(f"SELECT lecture, name, record, utc FROM questions {where} ORDER BY utc", *given)
+    return [Asked(of, name, json.loads(text), utc, tuple(rounds(of, name))) for of, name, text, utc in found]
 
 
 def csv_of(asked: Sequence[Asked]) -> str:
     """Return one row for each answer of each round."""
     file = io.StringIO()
     writer = csv.writer(file)
-    writer.writerow(["Lecture", "Asked (UTC)", "Rung", "Question", "Round", "Answer", "Right", "Votes"])
+    writer.writerow(["Lecture", "Asked (UTC)", "Ladder", "Rung", "N", "Block", "Question", "Round", "Closed (UTC)",
+                     "Answer", "Right", "Votes"])  # fmt: skip
     for one in asked:
-        for round, counts in enumerate(one.rounds, 1):
-            for place, (answer, votes) in enumerate(zip(one.record["choices"], counts, strict=True)):
+        for number, round in enumerate(one.rounds, 1):
+            for place, (answer, votes) in enumerate(zip(one.record["choices"], round.counts, strict=True)):
                 right = "yes" if place == one.record["right"] else "no"
-                writer.writerow([one.lecture, one.utc, one.name, one.record["text"], round, answer, right, votes])
+                writer.writerow([one.lecture, one.utc, *one.name.split("~"), one.record["text"], number, round.utc,
+                                 answer, right, votes])  # fmt: skip
     return file.getvalue()
+
+
+def json_of(asked: Sequence[Asked]) -> str:
+    """Return the questions with their records and rounds."""
+    return json.dumps([asdict(one) for one in asked])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.figures.look import Figure
 from views.html.table import sentence_case
 from views.ladder.view import Page
-from views.room import feed, plot
+from views.room import feed, plot, votes
 from views.shared import presentation, work
 
 
@@ -36,7 +36,8 @@ def publish(page: Page, code: str, numbers: str, figure: Figure | None, words: s
 
 def end() -> None:
     """Tell the followers that the lecture is over, and where it ended."""
+    votes.withdraw()
     slide, found = feed.state()["slide"], presentation.now()
     if slide is not None and found is not None:
         ended = {"label": slide["label"], "title": slide["title"], "address": found.address}
-        feed.publish_parts({"phase": "after", "ended": ended, "slide": None, "moment": None, "question": None})
+        feed.publish_parts({"phase": "after", "ended": ended, "slide": None, "moment": None})

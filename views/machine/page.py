@@ -61,15 +61,20 @@ def main() -> None:
 
 
 def offer_lectures() -> None:
-    """Offer the last lecture as a report, and the votes of all lectures as a file."""
+    """Offer the last lecture as a report, and the votes of all lectures as files."""
     lecture, asked = str((store.load(presentation.NAME) or {}).get("lecture", "")), votes.all_asked()
+    if not report.shown_in(lecture) and not asked:
+        return
+    st.header("Lectures")
     if report.shown_in(lecture):
-        st.header("Lectures")
         st.download_button("The last lecture as a report", lambda: report.lecture_report(lecture), "lecture.html",
                            "text/html", on_click="ignore", icon=":material/description:", key="report")  # fmt: skip
     if asked:
-        st.download_button(f"The votes on {len(asked)} questions as CSV", votes.csv_of(asked), "votes.csv", "text/csv",
-                           on_click="ignore", icon=":material/download:", key="votes")  # fmt: skip
+        files = {"csv": ("text/csv", votes.csv_of(asked)), "json": ("application/json", votes.json_of(asked))}
+        for column, (kind, (mime, text)) in zip(st.columns(2), files.items(), strict=True):
+            title = f"The votes on {len(asked)} questions as {kind.upper()}"
+            column.download_button(title, text, f"votes.{kind}", mime, on_click="ignore", icon=":material/download:",
+                                   key=f"votes {kind}")  # fmt: skip
 
 
 def doctor() -> None:

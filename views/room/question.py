@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ import streamlit as st
 
 from engine.figures.bars import HELD
 from engine.lectures.questions import BadQuestions, Question, question_of
+from views.ladder.panels import change
 from views.ladder.view import Page, facts_of
 from views.room import tickets, votes
 from views.shared import rungs, work
@@ -27,7 +28,7 @@ def press(page: Page) -> None:
         return
     st.session_state[_COUNTING] = ""
     if asked is not None and asked["name"] == _name(page) and asked["open"]:
-        votes.close(lecture)
+        votes.close()
     elif page.covered:
         try:
             votes.ask(lecture, _name(page), _question(page))
@@ -51,12 +52,12 @@ def show(page: Page) -> None:
     lecture, asked, said = tickets.lecture(), votes.now(), st.session_state.pop(_SAID, "")
     if not lecture or not work.is_presenting():
         return
-    if asked is not None and asked["name"] != _name(page):
+    if asked is not None and (asked["lecture"], asked["name"]) != (lecture, _name(page)):
         votes.withdraw()
         asked = None
     elif asked is not None and not page.covered and asked["right"] is None:
-        votes.close(lecture)
-        votes.answer(_question(page))
+        votes.close()
+        votes.answer(_question(page, asked["edges"]))
         asked = votes.now()
     if asked is None and not said:
         return
@@ -66,15 +67,15 @@ def show(page: Page) -> None:
     if asked is not None:
         st.html(_html(asked, tickets.ticket(lecture)))
     if asked is not None and asked["open"] and st.session_state.get(_COUNTING) == asked["name"]:
-        st.text_input("Hands for each answer", key=HANDS, on_change=_take_hands, args=(lecture,),
+        st.text_input("Hands for each answer", key=HANDS, on_change=_take_hands,
                       placeholder="12 30 5 3, then Enter")  # fmt: skip
 
 
-def _take_hands(lecture: str) -> None:
+def _take_hands() -> None:
     typed = str(st.session_state.get(HANDS) or "")
     st.session_state[HANDS] = ""
     try:
-        votes.count_hands(lecture, [int(word) for word in typed.replace(",", " ").split()])
+        votes.count_hands([int(word) for word in typed.replace(",", " ").split()])
         st.session_state[_COUNTING] = ""
     except ValueError as refusal:
         told = str(refusal) if str(refusal).endswith(".") else "Type whole numbers, one for each answer: 12 30 5 3."
@@ -82,12 +83,13 @@ def _take_hands(lecture: str) -> None:
 
 
 def _name(page: Page) -> str:
-    return f"{page.ladder.name}~{rungs.names(page.ladder)[page.position]}"
+    rung, choice = rungs.names(page.ladder)[page.position], page.choice
+    return f"{page.ladder.name}~{rung}~{choice.n}~{choice.block_size}"
 
 
-def _question(page: Page) -> Question:
+def _question(page: Page, edges: Sequence[float] = ()) -> Question:
     rows = [row.get(HELD, row) for row in facts_of(page).rows]
-    return question_of(page.ladder, page.position, rows)
+    return question_of(page.ladder, page.position, rows, change.counts_of(page)[0], edges)
 
 
 def _html(asked: Mapping[str, Any], ticket: str) -> str:

@@ -36,7 +36,7 @@
   function draw(asked, told = '') {
     place.replaceChildren();
     if (!asked) return;
-    const said = asked.open ? (mine(asked) === null ? 'Choose one answer; you can change it until the question is closed.' : 'Your vote counts; you can change it.')
+    const said = asked.open ? (mine(asked) === null ? 'Choose one answer; you can change it until the question is closed.' : `Your vote is ${letter(mine(asked))}; you can change it until the question is closed.`)
       : asked.right === null ? 'Closed.' : asked.because;
     place.append(make('h2', { textContent: asked.text }), ...(asked.open ? answers(asked) : results(asked)),
       make('p', { textContent: told || said, role: 'status' }));

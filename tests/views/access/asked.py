@@ -30,7 +30,7 @@ async def behind(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": b"reached"})
 
 
-def asked(
+async def answer(
     app: Any,
     path: str = "/",
     *,
@@ -43,7 +43,7 @@ def asked(
     scheme: str = "http",
     **headers: str,
 ) -> Answer:
-    """What `app` answers. `headers`: with _ for -."""
+    """What `app` answers, in this event loop. `headers`: with _ for -."""
     named = {"host": "127.0.0.1:8501", **{name.replace("_", "-"): value for name, value in headers.items()}}
     scope: dict[str, Any] = {
         "type": kind, "path": path, "raw_path": path.encode(), "query_string": query.encode(), "scheme": scheme,
@@ -65,12 +65,18 @@ def asked(
     async def send(message: dict[str, Any]) -> None:
         sent.append(message)
 
-    # In a thread: there may be an event loop in this one.
-    thread = threading.Thread(target=lambda: asyncio.run(app(scope, receive, send)))
-    thread.start()
-    thread.join(60.0)
+    await app(scope, receive, send)
     if sent and sent[0]["type"] == "websocket.close":
         return Answer(403, (), "")
     start = sent[0]
     told = tuple((name.decode(), value.decode()) for name, value in start["headers"])
     return Answer(start["status"], told, b"".join(message.get("body", b"") for message in sent[1:]).decode())
+
+
+def asked(app: Any, path: str = "/", **more: Any) -> Answer:
+    """What `app` answers, in a thread: there may be an event loop in this one."""
+    found: list[Answer] = []
+    thread = threading.Thread(target=lambda: found.append(asyncio.run(answer(app, path, **more))))
+    thread.start()
+    thread.join(60.0)
+    return found[0]

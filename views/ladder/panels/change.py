@@ -43,7 +43,7 @@ def counted_before(page: Page) -> bool:
 def figure(page: Page, facts: Facts, look: Look) -> Figure:
     """Return the counter and the time of the rung before and of this rung."""
     counter, before = shown(page), page.position - 1
-    counts, hardware = _counts(page)
+    counts, hardware = counts_of(page)
     n = page.run.n if hardware is None else hardware.n
     old, new = (found.get(counter) for found in counts)
     known = old is not None or new is not None
@@ -65,7 +65,7 @@ def figure(page: Page, facts: Facts, look: Look) -> Figure:
 
 def words(page: Page, facts: Facts) -> str:
     """Return the meaning of the counter, and its source if it is known; the words take the same room either way."""
-    counter, (counts, hardware) = shown(page), _counts(page)
+    counter, (counts, hardware) = shown(page), counts_of(page)
     if all(found.get(counter) is None for found in counts):
         source = ""
     elif hardware is None:
@@ -88,7 +88,7 @@ def _known(page: Page) -> tuple[Known, Known]:
     )
 
 
-def _counts(page: Page) -> tuple[tuple[Counts, Counts], Hardware | None]:
+def counts_of(page: Page) -> tuple[tuple[Counts, Counts], Hardware | None]:
     """Return the counts of the rung before and of this rung, both by the emulator or both by a GPU's profiler."""
     before, here = (changes.values_of(known.counted) for known in _known(page))
     if any(value is not None for found in (before, here) for value in found.values()):
