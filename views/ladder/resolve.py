@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from engine.catalogue import KERNELS, LADDERS, Ladder, Rung, emulated_n
-from engine.plan import plan, settle
+from engine.plan import describe_launches, plan, settle
 from engine.records import CACHE_STATES, Choice, HostSum, NotRunnable, Settled
 from engine.service import service
 from views.ladder.panels import (
@@ -22,7 +22,6 @@ from views.ladder.panels import (
     occupancy,
     paper,
     reasons,
-    roofline,
     trapezoids,
 )
 from views.ladder.panels.bars import BARS, TIMES
@@ -37,7 +36,7 @@ PLOTS: tuple[Plot, ...] = (
     change.PICTURE,
     *BARS,
     law.PICTURE,
-    roofline.PICTURE,
+    arithmetic.PICTURE,
     trapezoids.TRAPEZOIDS,
     trapezoids.ERRORS,
     complexity.PICTURE,
@@ -96,7 +95,8 @@ def resolved(page: Page, asked: str) -> Page:
         own.insert(0, change.PICTURE.name)
     name = next(name for name in (asked, *own) if name in plots)
     sections = {section.name: section for section in SECTIONS if page.tells_all and section.offered(page)}
-    return replace(page, plots=plots, plot=plots[name], sections=sections, answer_count=answer_count(page.run))
+    return replace(page, plots=plots, plot=plots[name], sections=sections, answer_count=answer_count(page.run),
+                   launch=describe_launches(page.choice))  # fmt: skip
 
 
 def answer_count(choice: Settled) -> int:

@@ -14,7 +14,6 @@ from engine.figures.look import Figure, Look, covered
 from engine.history.history import Known, date_of, device_line, device_name, not_recorded
 from engine.history.tables import COLUMNS, published_for, tile_text, tile_title
 from engine.lectures.judge import unkept
-from engine.plan import describe_launches
 from engine.records import Measurement
 from engine.records.counters import IN_TILES
 from engine.records.words import STATUS_WORDS, number_text, size_text, text_of
@@ -124,8 +123,9 @@ def _numbers(page: Page, facts: Facts) -> str:
     row, fact = facts.rows[page.position], facts.known[page.position]
     if page.covered and isinstance(page.plot, Scene):
         return ""
+    counted = _counters(row) if shows_counters(page) else ""
     if page.covered:
-        return _tiles(page, row) + _outcome("", [COVERED], []) + (_counters(row) if shows_counters(page) else "")
+        return _tiles(page, row) + _outcome("", [COVERED], []) + counted
     live, failed = fact.live, fact.failed
     ran = answer.when_ran(str(live.environment.get("utc") or ""), st.context.timezone) if live else ""
     if ran and (why := work.answer(WORK, page.run)):
@@ -147,8 +147,7 @@ def _numbers(page: Page, facts: Facts) -> str:
         more.append(("Where a GPU's counts differ", row["caveats"]))
     if fact.beside is not None:
         said.append(_recorded(page, fact.beside))
-    counted = _counters(row) if shows_counters(page) else ""
-    here = here_html({**row, "launch": describe_launches(page.choice)})
+    here = here_html({**row, "launch": page.launch})
     return _tiles(page, row) + _outcome("" if fact.beside is failed is None else "bad", said, more) + counted + here
 
 

@@ -9,7 +9,6 @@ import streamlit as st
 
 from engine.figures.look import Look
 from engine.history.history import Known
-from engine.plan import describe_launches
 from views.html.table import sentence_case
 from views.html.terms import mark_terms
 from views.ladder import handout, reveal, source
@@ -32,7 +31,7 @@ STYLE = Path(__file__).parents[1] / "html" / "present.css"
 def show(page: Page) -> None:
     """Draw the slide, wait for its runs, and draw their results."""
     st.html(STYLE)
-    launch, order = describe_launches(page.choice), page.run.schedule
+    launch, order = page.launch, page.run.schedule
     size = f"N = {page.choice.n:,}{': ' if launch else ''}{launch}{f'; order {order}' if order else ''}"
     wide = [1.3, 1] if not isinstance(page.plot, Scene) else [1, 1.9] if component.beside() else [1, 1.35]
     with work.RENDER, st.container(key="hall"):
