@@ -135,8 +135,8 @@ def _ladder(page: Page, places: Sequence[int], asked: Sequence[Asked]) -> str:
 
 
 def _rung(page: Page, facts: Facts, position: int, asked: Sequence[Asked]) -> str:
-    name = f"{page.ladder.name}~{rungs.names(page.ladder)[position]}"
-    told = "".join(_votes(one) for one in asked if one.name == name)
+    name = rungs.names(page.ladder)[position]
+    told = "".join(_votes(one) for one in asked if one.rounds and one.is_of(page.ladder.name, name))
     return (
         f'<article class="rung">{source.rung_text(page.ladder, position)}{_numbers(page, facts.rows[position])}{told}'
         f"{source.rung_source(page.ladder, position)}</article>"
@@ -164,7 +164,7 @@ def _votes(one: Asked) -> str:
         [one.record["text"], *(f"Round {number}" for number in range(1, len(one.rounds) + 1))])]  # fmt: skip
     cells = [
         [cell(f"{escape(answer)}{' ✓' if place == one.record['right'] else ''}", "text"),
-         *(cell(f"{counts[place]} of {sum(counts)}") for counts in one.rounds)]
+         *(cell(f"{round.counts[place]} of {sum(round.counts)}") for round in one.rounds)]
         for place, answer in enumerate(one.record["choices"])
     ]  # fmt: skip
     return f'<section class="votes">{table(heads, cells)}<p>{escape(one.record["because"])}</p></section>'
