@@ -29,14 +29,18 @@ class Round:
 
 @dataclass(frozen=True)
 class Asked:
-    """A question that was asked in a lecture, with its closed rounds. `record`: its text, answers and right answer as
-    JSON values."""
+    """A question that was asked in a lecture, with its closed rounds. `name`: ladder~rung~n~block size; `record`: its
+    text, answers and right answer as JSON values."""
 
     lecture: str
     name: str
     record: Mapping[str, Any]
     utc: str
     rounds: tuple[Round, ...]
+
+    def is_of(self, ladder: str, rung: str) -> bool:
+        """Return whether it was asked at this rung, at any size."""
+        return self.name.split("~")[:2] == [ladder, rung]
 
 
 def ask(lecture: str, name: str, record: Mapping[str, Any]) -> dict[str, Any]:

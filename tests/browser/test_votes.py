@@ -17,6 +17,15 @@ SIZES = """() => [...document.querySelectorAll('.question :is(h2, li span, li b,
   .map((part) => [part.tagName, parseFloat(getComputedStyle(part).fontSize) / innerHeight])"""
 
 
+def covered(hall: Page, part: str) -> None:
+    """Check that the question leaves no part of this place in sight."""
+    question, place = hall.locator(".question").bounding_box(), hall.locator(part).first.bounding_box()
+    assert question is not None and place is not None
+    assert question["x"] <= place["x"] + 1 and question["y"] <= place["y"] + 1
+    assert question["x"] + question["width"] >= place["x"] + place["width"] - 1
+    assert question["y"] + question["height"] >= place["y"] + place["height"] - 1
+
+
 @pytest.fixture
 def phones(browser: Browser) -> Iterator[list[Page]]:
     contexts = [browser.new_context(viewport=PHONE, has_touch=True) for _ in range(2)]
@@ -42,12 +51,15 @@ def test_a_hall_votes_talks_votes_again_and_sees_the_number(
         for phone in phones:
             expect(phone.locator("button.choice")).to_have_count(4)
         fits(phones[0])
+        under_a_finger = phones[1].locator("button.choice").nth(2).element_handle()
         phones[0].locator("button.choice").nth(0).click()
         expect(question.locator(".votes")).to_have_text("1")
         phones[0].locator("button.choice").nth(3).click()
         expect(phones[0].locator("button.chosen b")).to_have_text("D")
         phones[0].reload()
         expect(phones[0].locator("button.chosen b")).to_have_text("D")
+        phones[1].wait_for_function("() => room.state.question.votes === 1")
+        assert under_a_finger.evaluate("button => button.isConnected")
         phones[1].locator("button.choice").nth(2).click()
         expect(question.locator(".votes")).to_have_text("2")
         hall.keyboard.press("h")
@@ -55,6 +67,7 @@ def test_a_hall_votes_talks_votes_again_and_sees_the_number(
         hall.keyboard.press("Enter")
         expect(question.locator(".votes")).to_have_text("3")
         assert hall.locator(".question .bar").count() == 0
+        covered(hall, ".stColumn:last-child .tiles")
         expect(hall.locator(".st-key-hands")).to_have_count(0)
         hall.keyboard.press("q")
         expect(question.locator("li em")).to_have_text(["33%", "0%", "33%", "33%"])
@@ -68,6 +81,7 @@ def test_a_hall_votes_talks_votes_again_and_sees_the_number(
         expect(question.locator("li.right b")).to_have_text("C")
         expect(question.locator("li.right em")).to_have_text(["33%", "100%"])
         expect(hall.locator(".tile strong").first).to_contain_text("µs")
+        covered(hall, ".stColumn:first-child .source")
         for name, size in hall.evaluate(SIZES):
             assert size >= (SMALLEST if name in ("SMALL", "EM") else LESSON), name
         expect(phones[1].locator(".told.right b")).to_have_text("C")

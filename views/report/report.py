@@ -135,8 +135,8 @@ def _ladder(page: Page, places: Sequence[int], asked: Sequence[Asked]) -> str:
 
 
 def _rung(page: Page, facts: Facts, position: int, asked: Sequence[Asked]) -> str:
-    name = f"{page.ladder.name}~{rungs.names(page.ladder)[position]}~"  # N and the block size follow
-    told = "".join(_votes(one) for one in asked if one.name.startswith(name) and one.rounds)
+    name = rungs.names(page.ladder)[position]
+    told = "".join(_votes(one) for one in asked if one.rounds and one.is_of(page.ladder.name, name))
     return (
         f'<article class="rung">{source.rung_text(page.ladder, position)}{_numbers(page, facts.rows[position])}{told}'
         f"{source.rung_source(page.ladder, position)}</article>"

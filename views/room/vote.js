@@ -33,7 +33,12 @@
     });
   }
 
+  // The number of votes changes all the time: it must not replace a button under a finger.
+  let drawn = '';
   function draw(asked, told = '') {
+    const shows = JSON.stringify([{ ...asked, votes: 0 }, told, asked && mine(asked)]);
+    if (shows === drawn) return;
+    drawn = shows;
     place.replaceChildren();
     if (!asked) return;
     const said = asked.open ? (mine(asked) === null ? 'Choose one answer; you can change it until the question is closed.' : `Your vote is ${letter(mine(asked))}; you can change it until the question is closed.`)
