@@ -124,8 +124,9 @@ def _numbers(page: Page, facts: Facts) -> str:
     row, fact = facts.rows[page.position], facts.known[page.position]
     if page.covered and isinstance(page.plot, Scene):
         return ""
+    counted = _counters(row) if shows_counters(page) else ""
     if page.covered:
-        return _tiles(page, row) + _outcome("", [COVERED], []) + (_counters(row) if shows_counters(page) else "")
+        return _tiles(page, row) + _outcome("", [COVERED], []) + counted
     live, failed = fact.live, fact.failed
     ran = answer.when_ran(str(live.environment.get("utc") or ""), st.context.timezone) if live else ""
     if ran and (why := work.answer(WORK, page.run)):
@@ -147,7 +148,6 @@ def _numbers(page: Page, facts: Facts) -> str:
         more.append(("Where a GPU's counts differ", row["caveats"]))
     if fact.beside is not None:
         said.append(_recorded(page, fact.beside))
-    counted = _counters(row) if shows_counters(page) else ""
     here = here_html({**row, "launch": describe_launches(page.choice)})
     return _tiles(page, row) + _outcome("" if fact.beside is failed is None else "bad", said, more) + counted + here
 

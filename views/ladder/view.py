@@ -21,18 +21,16 @@ WORK = "ladder work"  # the name of the runs that the page waits for
 KEPT = 256  # results of each kind that all browsers share
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Facts:
     """The known results of each rung, and the rows of the ladder's table made from them.
 
     A rung whose numbers are held back has no known results; its row has only names and, as `engine.figures.bars.HELD`,
-    the whole row, for the scale of an axis. `marks`: the GPU's peak and the libraries' rates, by name; `sources`: of
-    the "times" and the "counters", in words. Compared by identity, so it can be a cache key.
+    the whole row, for the scale of an axis. `sources`: of the "times" and the "counters", in words.
     """
 
     known: Sequence[Known]
     rows: Sequence[Mapping[str, Any]]
-    marks: Mapping[str, float]
     sources: Mapping[str, str]
 
 
@@ -177,23 +175,24 @@ def shared(make: Callable[..., T]) -> Callable[..., T]:
     return found
 
 
+def all_known(page: Page) -> list[Known]:
+    """Return the known results of every rung on the page."""
+    return [work.outcome(choice, run) for choice, run in zip(page.choices, page.runs, strict=True)]
+
+
 def facts_of(page: Page) -> Facts:
     """Return the known results of every rung on the page, without those that are held back."""
-    known = [work.outcome(choice, run) for choice, run in zip(page.choices, page.runs, strict=True)]
-    facts = _facts(known, page.ladder.name, page.choices, page.run.n)
-    if page.tells_all:
-        return facts
-    held = [held_back(row) for row in facts.rows[page.shown :]]
-    seen = [*facts.known[: page.shown], *(Known() for _ in held)]
-    return Facts(seen, [*facts.rows[: page.shown], *held], facts.marks, tables.sources(seen, page.choice.n, page.run.n))
+    known = all_known(page)
+    rows = _rows(known, page.ladder.name, page.choices)
+    if not page.tells_all:
+        held = [held_back(row) for row in rows[page.shown :]]
+        known, rows = [*known[: page.shown], *(Known() for _ in held)], [*rows[: page.shown], *held]
+    return Facts(known, rows, tables.sources(known, page.choice.n, page.run.n))
 
 
 @shared
-def _facts(known: Sequence[Known], ladder: str, choices: tuple[Settled, ...], counted_n: int) -> Facts:
-    shown = LADDERS[ladder]
-    rows = tables.ladder_table(shown, choices, known).to_dict("records")
-    marks = tables.marks(TOPICS[shown.topic], known)
-    return Facts(known, rows, marks, tables.sources(known, choices[0].n, counted_n))
+def _rows(known: Sequence[Known], ladder: str, choices: tuple[Settled, ...]) -> list[Mapping[str, Any]]:
+    return tables.ladder_table(LADDERS[ladder], choices, known).to_dict("records")
 
 
 def run_sizes(asked: Sequence[Settled]) -> None:

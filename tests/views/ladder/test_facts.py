@@ -33,7 +33,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
         return ladder_table(*args)
 
     monkeypatch.setattr(tables, "ladder_table", counted)
-    view._facts.cache_clear()
+    view._rows.cache_clear()
     return counts
 
 

@@ -11,7 +11,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from engine.catalogue import KERNELS, LADDERS, TOPICS, Ladder
-from engine.history import history
+from engine.history import history, tables
 from engine.history.tables import COLUMNS, COUNTED, LECTURE, MEASURED
 from engine.records.counters import IN_JSON
 from engine.records.words import text_of
@@ -105,7 +105,8 @@ def test_a_slide_tells_no_number_of_its_rung_or_of_a_later_one(name: str, positi
     ladder = LADDERS[name]
     count(ladder)
     facts = all_facts(ladder)
-    marks = {text_of(TOPICS[ladder.topic].metric, value) for value in facts.marks.values()}
+    lines = tables.marks(TOPICS[ladder.topic], facts.known)
+    marks = {text_of(TOPICS[ladder.topic].metric, value) for value in lines.values()}
     told = marks.union(*map(numbers, facts.rows[:position]))
     own = numbers(facts.rows[position]) - told
     held = set[str]().union(*map(numbers, facts.rows[position:])) - told

@@ -7,12 +7,14 @@ from textwrap import wrap
 from engine.figures.ladder import metric_bars, speedup_bars, time_bars
 from engine.figures.look import Figure, Look
 from engine.history.history import not_recorded
+from engine.history.tables import marks
 from views.ladder.panels import counters
-from views.ladder.view import Bars, Facts, Page
+from views.ladder.view import Bars, Facts, Page, all_known
 
 
 def _rates(page: Page, facts: Facts, look: Look) -> Figure:
-    return metric_bars(facts.rows, page.topic.metric, facts.marks, look, _no_times(page))
+    """Return the bars of the rates; the reference lines rest on all rungs, so they stay when a rung is shown."""
+    return metric_bars(facts.rows, page.topic.metric, marks(page.topic, all_known(page)), look, _no_times(page))
 
 
 def _times(page: Page, facts: Facts, look: Look) -> Figure:
