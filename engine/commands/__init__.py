@@ -7,18 +7,23 @@ Exit status: 0 ok, 1 wrong or with findings, 2 refused or not runnable, 3 the ru
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 
 from engine.catalogue import LADDERS
-from engine.commands import archive, claims, libraries, measure
+from engine.commands import archive, measure
 from engine.commands import lab as lab_parsers
 from engine.commands import sheets as sheet_parsers
 from engine.commands.measure import lines, rows
 from engine.commands.output import SESSION, exit_status, printable_streams
-from engine.records import NotRunnable
+from engine.history.history import recorded_for
+from engine.history.recordings import NEEDS_GPU
+from engine.lectures import judge
+from engine.machine.environment import has_gpu
+from engine.records import NotRunnable, Settled
 from engine.records.words import whole_number
 
 EVERY = "all"  # stands for all ladders
@@ -97,6 +102,46 @@ def _host(options: argparse.Namespace) -> int:
     return 0
 
 
+def _peers(options: argparse.Namespace) -> int:
+    if not has_gpu():
+        raise NotRunnable(NEEDS_GPU.replace("Recording", "A library beside a kernel"))
+    trial = importlib.import_module("engine.backends.gpu.peer_trial")  # CuPy is imported only if a GPU is used
+    for refused in trial.build():
+        print(refused, file=sys.stderr)
+    found = list(trial.tried())
+    if options.json:
+        print(json.dumps([asdict(each) for each in found]))
+    else:
+        for each in found:
+            print(f"{each.operation} {each.dtype}: {each.peer}: {each.missing or 'ok'}")
+    return 0
+
+
+def _claims(options: argparse.Namespace) -> int:
+    from engine.service import service
+
+    if options.ladder not in LADDERS:
+        raise NotRunnable(f"There is no ladder {options.ladder!r}: choose {', '.join(LADDERS)}.")
+    claims = judge.claims_of(options.ladder)
+    emulated: list[Settled] = [run for claim in claims for run in judge.runs(claim) if run.device == "emulator"]
+    known = dict(zip(emulated, service.measured(emulated, SESSION), strict=True))
+    for claim in claims:
+        made = judge.verdict(claim, lambda run: known.get(run) or recorded_for(run))
+        row = {"claim": claim.name, "lecture": claim.lecture, "slide": claim.slide, "sentence": claim.sentence,
+               "question": claim.question, "case": claim.case, "said": judge.said(claim),
+               "found": made.found if made else None, "outcome": made.outcome if made else None,
+               "cause": claim.cause if made and made.kind == claim.cause else "", "why": claim.why}  # fmt: skip
+        if options.json:
+            print(json.dumps(row))
+        else:
+            words = judge.KINDS[made.kind] if made else "not checked: it needs a GPU"
+            reason = f" {claim.why}" if made and not made.holds else ""
+            print(
+                f"{claim.name}: {words}. {claim.question or claim.sentence} Found: {row['found'] or 'nothing'}.{reason}"
+            )
+    return 0
+
+
 def _doctor(options: argparse.Namespace) -> int:
     from engine.commands.doctor import doctor, server_check
 
@@ -146,11 +191,16 @@ def _parser() -> argparse.ArgumentParser:
     host.set_defaults(command=_host)
 
     archive.add_parsers(commands, _whole_number)
-    libraries.add_parser(commands)
-    claims.add_parser(commands)
+    peers = commands.add_parser("peers", help="the libraries that the kernels are measured against: built, and tried")
+    peers.set_defaults(command=_peers)
+
+    claims = commands.add_parser("claims", help="a ladder's claims: what holds here, and why the others do not")
+    claims.add_argument("ladder")
+    claims.set_defaults(command=_claims)
+
     doctor = commands.add_parser("doctor", help="what works on this machine, and one fix a line")
     doctor.add_argument("--server", metavar="URL", help="ask a running dashboard instead: http://127.0.0.1:8501")
     doctor.set_defaults(command=_doctor)
-    for command in (kernels, warm, doctor):
+    for command in (kernels, warm, peers, claims, doctor):
         command.add_argument("--json", action="store_true")
     return parser

@@ -13,10 +13,9 @@ from engine.commands.lab import Answer
 from engine.records import NotRunnable
 from engine.sheets import progress as kept
 from engine.sheets.folder import faults, load, names
-from engine.sheets.grading import graded, handed_in, record, run_of, table
+from engine.sheets.grading import graded, handed_in, record, run_of, table, trials
 from engine.sheets.progress import Progress
 from engine.sheets.sheet import LEVELS, ORIGINS, Question, Sheet
-from engine.sheets.trying import trials
 from engine.store import database
 
 

@@ -2,14 +2,15 @@
 
 A submission is a file, or a folder with one. Answers to questions stand in comments, `// answer NAME: VALUE`, or in a
 text file beside it with the same lines. Kernels run in the service's workers, one after the other for each student, and
-a few students at once.
+a few students at once. `trials` tries a sheet on its own files: the start must miss a check, the solution none, a wrong
+submission the check that it names.
 """
 
 from __future__ import annotations
 
 import re
 import stat
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -22,7 +23,7 @@ from engine.machine.devices import gpus
 from engine.plan import settle
 from engine.records import Choice, Measurement, NotRunnable
 from engine.service import service
-from engine.sheets.judging import Submission, passed, verdicts
+from engine.sheets.judging import Run, Submission, passed, verdicts
 from engine.sheets.sheet import Sheet, Verdict
 
 _KERNELS, _ANSWERS = (".cu", ".cuh", ".cpp"), (".txt", ".md")
@@ -232,3 +233,40 @@ def _mark(verdict: Verdict | None) -> str:
     if verdict is None or verdict.passed is None:
         return "-"
     return "ok" if verdict.passed else "no"
+
+
+START, SOLUTION = "the start", "the solution"
+SEED = 0  # of the drawn runs, so every trial of a sheet runs the same ones
+
+
+@dataclass(frozen=True)
+class Trial:
+    """The result of one file of the sheet. `name`: START, SOLUTION or that of a wrong submission; `good`: it passed or
+    was rejected, as it must be; `sentence`: why it was rejected, or the sheet's fault."""
+
+    name: str
+    good: bool
+    sentence: str
+
+
+def trials(sheet: Sheet, run: Run) -> Iterator[Trial]:
+    """Yield the trials of start, solution and wrong submissions, each as soon as it is known. `run`: as for
+    `verdicts`."""
+    if sheet.function:
+        missed = next(_missed(sheet, sheet.start, run), None)
+        yield Trial(START, missed is not None, missed.sentence if missed else "It passes every check of a file.")
+    missed = next(_missed(sheet, sheet.solution, run, questions=True), None)
+    yield Trial(SOLUTION, missed is None, f"{missed.check}: {missed.sentence}" if missed else "It passes.")
+    for wrong in sheet.wrong:
+        checks = tuple(check for check in sheet.checks if check.name == wrong.check)
+        missed = next(_missed(replace(sheet, checks=checks), wrong.text, run), None)
+        yield Trial(wrong.name, missed is not None, missed.sentence if missed else f"It passes {wrong.check}.")
+
+
+def _missed(sheet: Sheet, text: str, run: Run, questions: bool = False) -> Iterator[Verdict]:
+    """Yield the missed checks of a text; its questions get the right answers, or are left out."""
+    answers = {question.name: str(question.answer) for question in sheet.questions}
+    checks = sheet.checks if questions else tuple(check for check in sheet.checks if check not in sheet.questions)
+    submission = Submission(text or None, answers, f"{sheet.name}.cu")
+    found = verdicts(replace(sheet, checks=checks), submission, run, seed=SEED)
+    return (verdict for verdict in found if not passed([verdict]))

@@ -22,7 +22,8 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
 from cuda import bench  # noqa: E402
-from engine.backends.gpu import device, launches  # noqa: E402
+from engine.backends.gpu import launches  # noqa: E402
+from engine.backends.gpu.backend import describe  # noqa: E402
 from engine.backends.gpu.memory import stream  # noqa: E402
 from engine.backends.timing import gpu, probes  # noqa: E402
 from engine.catalogue import default_choice, recipe_of  # noqa: E402
@@ -100,7 +101,7 @@ def register(name: str, enqueue: Any) -> None:
 
 def page(found: list[Cell], theirs: list[float]) -> str:
     """The page of docs/, whole."""
-    name = device.describe()["name"]
+    name = describe()["name"]
     rows = [
         f"| `{cell.name}` | {cell.dtype} | {size_text(cell.n)} | {other:.2f} | {cell.ours:.2f} | "
         f"{cell.ours - other:+.2f} |"

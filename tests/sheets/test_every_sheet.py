@@ -15,9 +15,9 @@ from engine.lectures.claim import STATUS, TimeRatio
 from engine.plan import settle
 from engine.records import Choice, CompileError, Measurement, NotRunnable, RunFailed
 from engine.sheets.folder import load, names, of_rung, recorded
+from engine.sheets.grading import START, trials
 from engine.sheets.judging import Run, Submission, verdicts
 from engine.sheets.sheet import LEVELS, ORIGINS, Check, Question, Sheet
-from engine.sheets.trying import START, trials
 from tests.sentences import wording
 
 SAMPLE = ("crovella-row-sums",)

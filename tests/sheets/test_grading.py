@@ -14,8 +14,7 @@ from engine.commands import main
 from engine.compile.limits import SOURCE_BYTES
 from engine.sheets.folder import FOLDER as SHEETS
 from engine.sheets.folder import load
-from engine.sheets.grading import answers_in, handed_in, with_answers
-from engine.sheets.trying import START
+from engine.sheets.grading import START, answers_in, handed_in, with_answers
 from tests.sentences import says, sentence, wording
 
 SHEET = "crovella-row-sums"

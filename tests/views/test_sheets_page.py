@@ -15,7 +15,7 @@ from tests.views.pages import asked, html_of, messages_of, opened
 from tests.views.test_lab_page import packed
 from views.access import visitor
 from views.sheets import menu
-from views.sheets.work import SheetWork, submission_of
+from views.sheets.panel import SheetWork, submission_of
 
 SHEET = load("cs121-tiling")
 ASKS = load("access-sectors")

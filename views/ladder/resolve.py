@@ -22,7 +22,6 @@ from views.ladder.panels import (
     occupancy,
     paper,
     reasons,
-    roofline,
     trapezoids,
 )
 from views.ladder.panels.bars import BARS, TIMES
@@ -37,7 +36,7 @@ PLOTS: tuple[Plot, ...] = (
     change.PICTURE,
     *BARS,
     law.PICTURE,
-    roofline.PICTURE,
+    arithmetic.PICTURE,
     trapezoids.TRAPEZOIDS,
     trapezoids.ERRORS,
     complexity.PICTURE,

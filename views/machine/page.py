@@ -10,16 +10,78 @@ from pathlib import Path
 
 import streamlit as st
 
+from engine.catalogue import KERNELS, LADDERS, Ladder
 from engine.service import service
+from engine.service.warm_up import RungReadiness, readiness, run_of
 from engine.store import presentation as store
 from engine.store import votes
 from views.access import visitor
-from views.html.table import cell, heading, table
-from views.machine import records, warm_up
+from views.html.table import cell, code_in, heading, table
+from views.machine import records
 from views.report import report
-from views.shared import keyboard, messages, presentation
+from views.shared import keyboard, messages, presentation, work
 from views.shared.messages import label
+from views.shared.slots import Slot
 from views.sheets import overview
+
+WORK = "warm up work"
+LADDER = "ladder to warm up"
+_WORDS = {"ready": "✓ ready", "recorded": "≈ only a record", "failed": "✗ failed", "waiting": "not run yet"}
+_MOODS = {"ready": "ok", "failed": "bad"}  # states with a colour
+
+
+def show_warm_up() -> None:
+    """Show the menu, the button and the table."""
+    st.subheader("Warm up before a lecture")
+    st.write(
+        "Compiles and runs every rung once. A rung that cannot run here shows its recorded run, marked as recorded."
+    )
+    if (last := presentation.now()) is not None:
+        link = f'<a href="./?{escape(last.address)}&amp;present=1" target="_self">resume it</a>'
+        st.html(f'<p class="lecturekept">There is an earlier presentation: {link}.</p>')
+    names = list(LADDERS)
+    now = st.session_state.get(LADDER) or st.session_state.get("ladder")
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.selectbox("Ladder", names, names.index(now) if now in names else 0, key=LADDER, width=420,
+                     format_func=lambda name: LADDERS[name].title)  # fmt: skip
+        st.button("Warm up", key="warm_up", type="primary", icon=":material/local_fire_department:",
+                  on_click=start_warm_up, help="Every rung, one after the other (R)")  # fmt: skip
+    place = Slot("warm")
+
+    def draw() -> None:
+        place.html(_table(readiness(_ladder())))
+
+    work.follow(WORK, draw)
+    draw()
+
+
+def start_warm_up() -> None:
+    """Run every rung of the chosen ladder, if the visitor's role allows it. For callbacks."""
+    if not visitor.rights().prepares:
+        return
+    ladder = _ladder()
+    work.start(WORK, [run_of(ladder, rung) for rung in ladder.rungs],
+               [f"{rung.label} {KERNELS[rung.kernel].title}" for rung in ladder.rungs])  # fmt: skip
+
+
+def _ladder() -> Ladder:
+    return LADDERS[st.session_state[LADDER]]
+
+
+def _table(found: tuple[RungReadiness, ...]) -> str:
+    rows = [
+        [
+            cell(escape(ready.rung), "rung"),
+            cell(_WORDS[ready.state], f"text status {_MOODS.get(ready.state, 'waiting')}"),
+            cell(f"<b>{escape(KERNELS[ready.kernel].title)}</b>{code_in(ready.sentence)}", "text"),
+        ]
+        for ready in found
+    ]
+    count = {state: sum(ready.state == state for ready in found) for state in _WORDS}
+    said = ", ".join(f"{number} {_WORDS[state].lstrip('✓≈✗ ')}" for state, number in count.items() if number)
+    heads = [heading(title, "text") for title in ("Rung", "State", "What will be shown")]
+    return f"<p>{len(found)} rungs: {said}.</p>{table(heads, rows)}"
+
 
 FOLDER = Path(__file__).parents[2]
 
@@ -36,7 +98,7 @@ def main() -> None:
     """Show the devices that run kernels, the recorded runs and, to roles with the right, the doctor's list, the warm-up
     and the students."""
     may = visitor.rights()
-    keyboard.on_key({"run": warm_up.start} if may.prepares else {})
+    keyboard.on_key({"run": start_warm_up} if may.prepares else {})
     st.header("This machine")
     visitor.show_badge()
     found = service.gpus()
@@ -54,7 +116,7 @@ def main() -> None:
         doctor()
     records.show()
     if may.prepares:
-        warm_up.show()
+        show_warm_up()
     if may.sees_students:
         overview.show()
         offer_lectures()

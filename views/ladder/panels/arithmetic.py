@@ -1,4 +1,5 @@
-"""The lecture's arithmetic of matrix multiplication for the chosen n, tile width and GPU, beside the measurement."""
+"""The lecture's arithmetic of matrix multiplication for the chosen n, tile width and GPU, beside the measurement; the
+roofline of the matrix ladders, with the rungs below it."""
 
 from __future__ import annotations
 
@@ -10,7 +11,10 @@ import streamlit as st
 
 from engine.catalogue import matmul
 from engine.catalogue.gpu_models import GPU_MODELS, GpuModel
+from engine.figures.look import Figure, Look
+from engine.figures.roofline import roofline_figure
 from engine.history.history import Known, device_line
+from engine.lectures.arithmetic import roofline
 from engine.lectures.arithmetic.matmul import (
     ADDRESS_FREE_OPERATIONS,
     FLOAT_BYTES,
@@ -23,7 +27,7 @@ from engine.lectures.arithmetic.matmul import (
 from engine.records import CompileError, Measurement, NotRunnable, Settled
 from engine.records.words import count_text
 from views.html.table import cell, table, unit_headings, with_small
-from views.ladder.view import Page, Section
+from views.ladder.view import Facts, Page, Picture, Section
 from views.shared import menus, work
 
 GPU, DEFAULT = "gpu", "h200"
@@ -144,3 +148,29 @@ def small_print(page: Page, gpu: GpuModel) -> str:
 
 
 SECTION = Section("arithmetic", "The lecture's arithmetic", offered, html, controls)
+
+
+def figure(page: Page, facts: Facts, look: Look) -> Figure:
+    """Return every timed rung under the roofs of its GPU."""
+    return roofline_figure(_found(page, facts), page.position, look)
+
+
+def words(page: Page, facts: Facts) -> str:
+    """Return sentences on the rung and the roofs, on the sources of the numbers, and on the rungs that are not
+    drawn."""
+    found = _found(page, facts)
+    lines = [roofline.sentence(found, page.position)]
+    if page.presenting:  # otherwise the big numbers above name their source
+        return f'<div class="outcome">{escape(lines[0])}</div>'
+    if origins := sorted({spot.origin for spot in found.spots if spot.origin}):
+        lines.append(f"Times: {' and '.join(origins)}. Filled: live; open: recorded.")
+    if (left_out := roofline.missing(found)) and found.roofs is not None:
+        lines.append(f"Not drawn: {left_out}.")
+    return f'<div class="outcome">{"".join(f"<div>{escape(line)}</div>" for line in lines)}</div>'
+
+
+def _found(page: Page, facts: Facts) -> roofline.Roofline:
+    return roofline.roofline(page.ladder, page.choices, facts.known, page.position)
+
+
+PICTURE = Picture("roofline", "Roofline", offered, figure, words=words)

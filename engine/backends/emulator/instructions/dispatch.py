@@ -9,7 +9,6 @@ from engine.backends.emulator.instructions import (
     arithmetic,
     async_copy,
     atomics,
-    heap_calls,
     loads,
     matrix_memory,
     mbarriers,
@@ -35,7 +34,7 @@ from engine.backends.emulator.state.machine import EmulatorFault, Machine
 
 # Importing a module registers its rows and the functions that make its executors.
 FAMILIES: tuple[ModuleType, ...] = (
-    arithmetic, async_copy, atomics, heap_calls, loads, matrix_memory, mbarriers, moves, runtime_calls, tensor_copy,
+    arithmetic, async_copy, atomics, loads, matrix_memory, mbarriers, moves, runtime_calls, tensor_copy,
     tensor_cores, texture_reads, warp_wide, warpgroup_products,
 )  # fmt: skip
 
