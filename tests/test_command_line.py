@@ -11,10 +11,12 @@ from pathlib import Path
 import pytest
 
 from engine.catalogue import KERNELS
+from engine.catalogue.libraries import PEERS
 from engine.commands import main
 from engine.commands.output import printable
 from engine.lab.checking import ORDERS
 from engine.lectures.judge import claims_of
+from engine.records import NotRunnable
 from engine.records.counters import IN_JSON
 from engine.store import progress
 from tests.sentences import says
@@ -61,6 +63,23 @@ def run(engine: Command) -> Run:
         return status, json.loads(printed)
 
     return one
+
+
+def test_peers_lists_every_library_with_the_reason_why_it_is_missing(
+    engine: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from engine.backends.gpu import peer_trial
+
+    def refuse(*given: object) -> None:
+        raise NotRunnable("no GPU")
+
+    monkeypatch.setattr("engine.commands.has_gpu", lambda: True)
+    monkeypatch.setattr(peer_trial, "build", list)
+    monkeypatch.setattr(peer_trial.launches, "prepare", refuse)
+    status, printed = engine("peers", "--json")
+    found = json.loads(printed)
+    assert status == 0 and {each["missing"] for each in found} == {"no GPU"}
+    assert {each["peer"] for each in found} == {peer for peers in PEERS.values() for peer in peers}
 
 
 @pytest.mark.sampled(quick=2)

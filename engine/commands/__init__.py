@@ -7,7 +7,6 @@ Exit status: 0 ok, 1 wrong or with findings, 2 refused or not runnable, 3 the ru
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 import sys
 from collections.abc import Sequence
@@ -105,10 +104,11 @@ def _host(options: argparse.Namespace) -> int:
 def _peers(options: argparse.Namespace) -> int:
     if not has_gpu():
         raise NotRunnable(NEEDS_GPU.replace("Recording", "A library beside a kernel"))
-    trial = importlib.import_module("engine.backends.gpu.peer_trial")  # CuPy is imported only if a GPU is used
-    for refused in trial.build():
+    from engine.backends.gpu import peer_trial  # CuPy is imported only if a GPU is used
+
+    for refused in peer_trial.build():
         print(refused, file=sys.stderr)
-    found = list(trial.tried())
+    found = list(peer_trial.try_libraries())
     if options.json:
         print(json.dumps([asdict(each) for each in found]))
     else:
