@@ -12,7 +12,7 @@ from engine.catalogue import KERNELS
 from engine.records.counters import IN_PLOTS
 from views.access import visitor
 from views.ladder import handout, reveal
-from views.ladder.panels import change, counters, motion
+from views.ladder.panels import bars, change, motion
 from views.ladder.view import WORK, Page, Scene
 from views.picture import component
 from views.shared import address, menus, presentation, work
@@ -90,11 +90,11 @@ def show_plot(name: str) -> None:
 
 def next_counter(page: Page) -> None:
     """Show the next counter in the plot; if the plot is of no counter, the rung's own. For callbacks."""
-    if page.plot.name not in (counters.NAME, change.PICTURE.name):
-        show_plot(change.PICTURE.name if change.PICTURE.name in page.plots else counters.NAME)
+    if page.plot.name not in (bars.COUNTERS, change.PICTURE.name):
+        show_plot(change.PICTURE.name if change.PICTURE.name in page.plots else bars.COUNTERS)
         return
     every = list(IN_PLOTS)
-    now = counters.shown(page) if page.plot.name == counters.NAME else change.shown(page)
+    now = bars.counter_shown(page) if page.plot.name == bars.COUNTERS else change.shown(page)
     st.session_state["counter"] = every[(every.index(now) + 1) % len(every)] if now in every else every[0]
 
 

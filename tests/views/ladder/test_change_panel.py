@@ -8,7 +8,7 @@ from engine.catalogue import LADDERS
 from engine.figures.look import Look
 from engine.lectures import changes
 from engine.records.counters import COUNTERS
-from views.ladder.panels import change, counters, motion
+from views.ladder.panels import bars, change, motion
 from views.ladder.resolve import page_of
 from views.ladder.view import Bars, Page, facts_of
 from views.shared import rungs
@@ -44,7 +44,7 @@ def test_a_slide_shows_the_counter_that_its_rung_is_meant_to_change(name: str) -
 def test_the_plot_is_for_slides_and_bars_show_the_same_counter() -> None:
     assert "change" not in page("harris", 2, presenting=False).plots
     assert list(page("harris", 2).plots)[:2] == ["change", "rate"]
-    assert counters.shown(page("harris", 2, presenting=False)) == "bank_conflicts"
+    assert bars.counter_shown(page("harris", 2, presenting=False)) == "bank_conflicts"
 
 
 def test_a_rungs_own_animation_is_shown_before_its_numbers() -> None:
