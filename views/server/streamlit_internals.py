@@ -31,6 +31,7 @@ PATHS = (STATIC_PATH, "/media/", "/component/", SERVER_PATH)
 CLASSES = ("stApp", "stColumn", "stElementContainer", "stHorizontalBlock", "stHtml", "stMain", "stMainBlockContainer",
            "stProgress", "stSelectbox", "stVerticalBlock")  # fmt: skip
 TEST_IDS = (
+    "InputInstructions",
     "stCaptionContainer",
     "stFileUploaderDropzone",
     "stHeader",
