@@ -99,7 +99,9 @@ def headline(counter: str, before: float | None, after: float | None, step: floa
     """
     old, new = text_of(counter, before), "?" if held else text_of(counter, after)
     counted = " → ".join(filter(None, (old, new))) if old or (new and not held) else ""
-    if held or step is None:
+    if held:
+        return counted or "?"
+    if step is None:
         return counted
     faster = text_of("step", step)
     if before is None or after is None:

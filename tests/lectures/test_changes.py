@@ -95,7 +95,7 @@ def test_a_change_and_its_speedup_in_one_line(before, after, step, words):
 
 def test_a_held_back_number_is_a_question():
     assert changes.headline("bank_conflicts", 1_490_000, 0, 1.09, held=True) == "1.49 M → ?"
-    assert changes.headline("bank_conflicts", None, 0, 1.09, held=True) == ""
+    assert changes.headline("bank_conflicts", None, 0, 1.09, held=True) == "?"
 
 
 def test_what_was_not_counted_is_none_and_is_not_compared(sequential):
