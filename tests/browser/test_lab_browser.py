@@ -130,7 +130,7 @@ def test_without_a_gpu_there_is_no_run_button_and_an_odd_draft_number_is_replace
     expect(page.locator(".insideanswer")).to_contain_text("Correct")
 
 
-@pytest.mark.thorough
+@pytest.mark.release
 def test_what_an_address_asks_for_in_vain_stays_told_until_another_choice(page: Page, address: str) -> None:
     for url, words in (("/sheets?sheet=x", "'x'"), ("/lab?start=x", "'x'"), (f"{HARRIS}&rung=x", "'x'")):
         opened(page, f"{address}{url}")

@@ -215,7 +215,7 @@ def test_a_block_of_256_threads_leaves_time_between_two_frames(page: Page, addre
     assert sorted(drawn)[len(drawn) // 2] < 8.3
 
 
-@pytest.mark.thorough
+@pytest.mark.release
 def test_the_loop_is_a_gif_of_all_moments(page: Page, address: str, tmp_path: Path) -> None:
     at_rest(page, f"{address}{FIRST}")
     with page.expect_download(timeout=240_000) as waited:

@@ -111,7 +111,7 @@ def test_a_short_and_a_long_rung_fit(page: Page, address: str) -> None:
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize(
     "name",
-    [case(name, quick=False, thorough=name in HARDEST) for name in LADDERS],
+    [case(name, quick=False, thorough=name == "cs121-tiling") for name in LADDERS],
 )
 def test_every_rung_fits_before_and_after_its_run(page: Page, address: str, name: str) -> None:
     rungs, sizes = len(LADDERS[name].rungs), SIZES if name in HARDEST else (*SIZES, SQUARER)

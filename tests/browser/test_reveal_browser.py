@@ -138,7 +138,7 @@ def test_back_leads_to_the_rung_before_and_a_reload_shows_the_same(page: Page, a
     heading(page, "Interleaved addressing, divergent")
 
 
-@pytest.mark.thorough
+@pytest.mark.release
 def test_d_changes_the_theme_and_the_address_keeps_it(page: Page, address: str) -> None:
     dark = "() => getComputedStyle(document.querySelector('.stApp')).colorScheme === 'dark'"
     opened(page, f"{address}{HARRIS}")
@@ -173,7 +173,7 @@ def new_lines(page: Page, name: str, ladder: Ladder) -> dict[str, Any]:
 
 
 @pytest.mark.timeout(1200)
-@pytest.mark.parametrize("name", [case(name, quick=False, thorough=name == "harris") for name in LADDERS])
+@pytest.mark.parametrize("name", [case(name, quick=False, thorough=name == "heidelberg-exercise") for name in LADDERS])
 def test_every_new_line_and_every_line_of_an_outcome_is_unfolded(page: Page, address: str, name: str) -> None:
     ladder = LADDERS[name]
     page.emulate_media(reduced_motion="reduce")  # lines that still move to their places may be outside

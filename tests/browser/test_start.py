@@ -78,7 +78,7 @@ def test_from_any_folder_it_listens_where_it_is_told_and_ctrl_c_ends_it_with_its
         assert f"http://127.0.0.1:{port}" in log.read_text()  # the address is the project's own, from its settings
 
 
-@pytest.mark.thorough
+@pytest.mark.release
 def test_streamlits_variables_and_what_follows_two_dashes_count(tmp_path: Path) -> None:
     port = free_port()
     variables = {"STREAMLIT_SERVER_PORT": str(port), "STREAMLIT_SERVER_ADDRESS": "127.0.0.2"}
@@ -120,7 +120,7 @@ def test_keys_that_cannot_be_used_end_it_with_one_sentence(tmp_path: Path) -> No
     assert refused(tmp_path, "--address", "0.0.0.0", KERNEL_LADDER_KEYS="student=short") == (1, sentence)
 
 
-@pytest.mark.thorough
+@pytest.mark.release
 def test_what_streamlit_does_not_know_it_refuses_itself(tmp_path: Path) -> None:
     status, words = refused(tmp_path, "--", "--server.prot", "1")
     assert status == 2
