@@ -36,13 +36,16 @@ class Runs:
     parameter: tuple[int | None, ...] = (None,)
 
     def drawn(self, seed: str) -> Runs | None:
-        """Return one run at an N between those of the runs, drawn by the seed; None if there is none between."""
-        fewest, most = min(self.n), min(max(self.n), _MOST_DRAWN)
-        if most - fewest < 2:
+        """Return one run at an N between those of the runs and equal to none of them, drawn by the seed; None if there
+        is no such N."""
+        between = range(min(self.n) + 1, min(max(self.n), _MOST_DRAWN))
+        if set(between) <= set(self.n):
             return None
         draw = Random(seed)
         one = {each.name: (draw.choice(getattr(self, each.name)),) for each in fields(self)}
-        return Runs(**one | {"n": (draw.randrange(fewest + 1, most),)})
+        while (n := draw.choice(between)) in self.n:
+            pass
+        return Runs(**one | {"n": (n,)})
 
     def of(self, kernel: str, source: str | None, file_name: str | None, device: str) -> Iterator[Choice]:
         """The choices that run `kernel`, or `source` in its place, smallest n first."""

@@ -197,3 +197,12 @@ def test_questions_alone_need_no_file() -> None:
     assert verdict.passed
     (verdict,) = verdicts(sheet(CHECKS[0]), Submission(None), Fake())
     assert sentence("sheets.no-file", verdict.sentence)
+
+
+def test_the_drawn_n_is_none_of_those_that_the_sheet_shows() -> None:
+    shown = Runs((1, 3, 5, 100), (32,), ("int32",))
+    only = {Runs((1, 2, 3, 5), (32,), ("int32",)).drawn(str(seed)) for seed in range(9)}
+    assert {runs.n for runs in only if runs} == {(4,)}
+    found = {runs.n[0] for seed in range(2000) if (runs := shown.drawn(str(seed)))}
+    assert found == {*range(2, 100)} - {3, 5}
+    assert Runs((1, 2, 3), (32,), ("int32",)).drawn("0") is None
