@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from engine.backends.emulator.instructions.dispatch import not_emulated
 from engine.backends.emulator.loading import load
@@ -15,6 +15,7 @@ from engine.compile.process import start
 from engine.lab.arguments import argument_of
 from engine.lab.filling import FILLS
 from engine.lab.kernels import KernelRun, OwnKernel, kernel, kernels
+from engine.model.estimate import sentences
 from engine.records import SCHEDULES, Array, CompileError, NotRunnable, RunFailed, status_of
 from engine.records.counters import COUNTERS, IN_TABLE
 
@@ -33,13 +34,15 @@ class Answer:
 
 def emulate(
     file: Path, name: str | None, grid: Sequence[int], block: Sequence[int], words: Sequence[str], *, shared: int,
-    cooperative: bool, schedule: str | None,
+    cooperative: bool, schedule: str | None, estimate: bool = False,
 ) -> Answer:  # fmt: skip
-    """Launch a kernel of `file` on the emulator; `words`: its arguments. An error is part of the answer."""
+    """Launch a kernel of `file` on the emulator; `words`: its arguments. `estimate`: estimate its time on a GPU, too.
+    An error is part of the answer."""
     asked = {"file": str(file), "kernel": name, "grid": list(grid), "block": list(block)}
     try:
         arguments = [argument_of(word, place) for place, word in enumerate(words)]
         run = kernel(file, name).run(grid, block, arguments, shared=shared, cooperative=cooperative, schedule=schedule)
+        estimated = run.estimate if estimate else None
     except (NotRunnable, CompileError, RunFailed) as error:
         return _failed(asked, error)
     status = "ok" if run.ok else "hazard"
@@ -52,7 +55,11 @@ def emulate(
         "findings": [asdict(finding) for finding in run.findings],
         "printed": list(run.printed), "warnings": list(run.warnings),
     }  # fmt: skip
-    return Answer(status, record, "\n".join(_describe_run(run, status)))
+    lines = _describe_run(run, status)
+    if estimated is not None:
+        record["estimate"] = asdict(estimated)
+        lines += [f"  {sentence}" for sentence in sentences(estimated)]
+    return Answer(status, record, "\n".join(lines))
 
 
 def _describe_run(run: KernelRun, status: str) -> list[str]:
@@ -140,10 +147,6 @@ def _first(array: Array) -> dict[str, Any]:
     return {"dtype": str(array.dtype), "shape": list(array.shape), "first": array.reshape(-1)[:_FIRST].tolist()}
 
 
-if TYPE_CHECKING:
-    pass
-
-
 def add_parsers(commands: Any, number: Callable[[str], int], command: Callable[[argparse.Namespace], int]) -> None:
     """Add `emulate` and `check`. `command` gets options whose `answer(options)` is an Answer. `number` parses a
     number."""
@@ -155,6 +158,7 @@ def add_parsers(commands: Any, number: Callable[[str], int], command: Callable[[
     emulate.add_argument("--shared", type=number, default=0, metavar="N", help="bytes of dynamic shared memory a block")
     emulate.add_argument("--cooperative", action="store_true", help="all blocks at once, for grid.sync()")
     emulate.add_argument("--schedule", metavar="{" + ",".join(SCHEDULES) + "}")
+    emulate.add_argument("--estimate", action="store_true", help="estimate its time on a GPU: a model, not measured")
     emulate.set_defaults(command=command, answer=_emulated)
 
     check = commands.add_parser("check", help="whether the kernels of a .cu file compile and can be emulated")
@@ -172,7 +176,7 @@ def _emulated(options: argparse.Namespace) -> Answer:
 
     return emulate(
         options.file, options.kernel, options.grid, options.block, options.arg, shared=options.shared,
-        cooperative=options.cooperative, schedule=options.schedule,
+        cooperative=options.cooperative, schedule=options.schedule, estimate=options.estimate,
     )  # fmt: skip
 
 

@@ -7,9 +7,9 @@ run.arrays["y"], run.counters, run.lines, run.findings, run.printed
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache, partial
 from html import escape
 from pathlib import Path
 from types import ModuleType
@@ -21,9 +21,11 @@ from engine.backends.emulator.instructions.dispatch import not_emulated
 from engine.backends.emulator.launch import Device, explain_errors, launch_with, lines_of
 from engine.backends.emulator.loading import load
 from engine.backends.emulator.ptx.program import Program
-from engine.backends.emulator.state.machine import Options
-from engine.backends.emulator.state.schedule import parse_schedule
+from engine.backends.emulator.state.machine import Machine, Options
+from engine.backends.emulator.state.memory import DeviceArray
+from engine.backends.emulator.state.schedule import LOCKSTEP, Schedule, parse_schedule
 from engine.backends.emulator.watching import results
+from engine.backends.emulator.watching.observer import Observer
 from engine.backends.launch_limits import check_fits
 from engine.catalogue.gpu_models import GPU_MODELS, OLDER_MODELS, GpuModel, model_named
 from engine.compile.encodings import read_file
@@ -44,6 +46,10 @@ from engine.lab.marks import CompilerWarning
 from engine.lab.signatures import Parameter, bare, kernels_in
 from engine.lab.structures import Field, element_of, fields_in, layout
 from engine.machine.devices import gpus
+from engine.model.estimate import Estimate, estimate
+from engine.model.estimate import gpu as estimated_gpu
+from engine.model.observer import CostObserver
+from engine.model.run import RunCosts, with_machine_code
 from engine.records import CACHE_STATES, Array, Finding, Launch, LineCounters, NotRunnable, Source, Timing
 from engine.records.counters import COUNTERS, with_derived
 
@@ -111,7 +117,7 @@ class KernelRun:
     `arrays`: by name, in the shape and type in which they were passed; the caller's arrays do not change. `symbols`:
     the module's `__device__` and `__constant__` variables, in the type that was passed for them, else as bytes.
     `counters`, `lines`: over the launch and by line of the file; `printed`: lines of printf; `warnings`: the
-    compiler's.
+    compiler's. `again`: launches once more for the costs.
     """
 
     kernel: str
@@ -124,6 +130,17 @@ class KernelRun:
     findings: tuple[Finding, ...]
     printed: tuple[str, ...]
     warnings: tuple[str, ...]
+    again: Callable[[], Estimate] | None = field(default=None, repr=False, compare=False)
+
+    @cached_property
+    def estimate(self) -> Estimate:
+        """Estimate the launch's time on a GPU: `time_us`, from `low_us` to `high_us`, with its `parts` and `what_ifs`.
+
+        It launches once more, to observe the costs. NotRunnable: this run was on a GPU, which can be timed.
+        """
+        if self.again is None:
+            raise NotRunnable("A run on a GPU has no estimate: time it with `kernel.time(...)`.")
+        return self.again()
 
     @property
     def ok(self) -> bool:
@@ -214,17 +231,9 @@ class OwnKernel:
             return self._run(as_given(arrays, called, args), values)
         if device != "emulator":
             raise NotRunnable(f"There is no device {device!r}: choose emulator or gpu.")
-        variables = self._variables(given)
         there, observers = Device(), results.usual_observers()
-        bytes_of, placed_arrays = place_arguments(there, handed)
-        with explain_errors(self.source.name):
-            addresses = there.symbols(self.source, self._program())
-        found = ((name, there.space.at(addresses[one.symbol])) for name, one in variables.items())
-        held = {name: array for name, array in found if array is not None}
-        for name, value in given.items():
-            held[name].data[: variables[name].size] = np.ascontiguousarray(value).view(np.uint8).reshape(-1)
-        machine = launch_with(there, step, bytes_of, observers, order, Options(seconds=seconds))
-        arrays = {name: contents(placed_arrays[name], like) for name, like in handed.arrays.items()}
+        machine, placed, held = self._launched(there, step, handed, given, observers, order, seconds)
+        arrays = {name: contents(placed[name], like) for name, like in handed.arrays.items()}
         values = {
             name: contents(array, given.get(name, np.zeros(array.size, np.uint8))) for name, array in held.items()
         }
@@ -234,7 +243,38 @@ class OwnKernel:
             lines=lines_of(Source(self.source.name, self.text, ""), observers),
             findings=results.findings(observers),
             printed=tuple("".join(machine.output).splitlines()),
+            again=partial(self._estimated, step, handed, given, seconds, gpu),
         )
+
+    def _launched(
+        self,
+        there: Device,
+        step: Launch,
+        handed: LaunchArguments,
+        given: Mapping[str, Array],
+        observers: Sequence[Observer],
+        order: Schedule,
+        seconds: float,
+    ) -> tuple[Machine, Mapping[str, DeviceArray], Mapping[str, DeviceArray]]:
+        """Launch on the emulator; return the machine, the placed arrays, and the module's variables, by name."""
+        variables = self._variables(given)
+        bytes_of, placed = place_arguments(there, handed)
+        with explain_errors(self.source.name):
+            addresses = there.symbols(self.source, self._program())
+        found = ((name, there.space.at(addresses[one.symbol])) for name, one in variables.items())
+        held = {name: array for name, array in found if array is not None}
+        for name, value in given.items():
+            held[name].data[: variables[name].size] = np.ascontiguousarray(value).view(np.uint8).reshape(-1)
+        return launch_with(there, step, bytes_of, observers, order, Options(seconds=seconds)), placed, held
+
+    def _estimated(
+        self, step: Launch, handed: LaunchArguments, given: Mapping[str, Array], seconds: float, gpu: str | None
+    ) -> Estimate:
+        """Launch again for its costs, and return the estimate of its time on `gpu`, or on the H200."""
+        watching = CostObserver()
+        self._launched(Device(), step, handed, given, (watching,), LOCKSTEP, seconds)
+        (costs,) = watching.costs()
+        return estimate(RunCosts((with_machine_code(costs, step),), 0), estimated_gpu(gpu or "h200"))
 
     def time(
         self,

@@ -1,0 +1,288 @@
+"""An estimate of a run's time from its costs: the time with its band, what takes it, and what would pay.
+
+An estimate is no measurement. It never stands in the place of a measured time, and no claim is judged by it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import exp, log
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from engine.catalogue.gpu_models import GPU_MODELS, GpuModel
+from engine.model import formulas
+from engine.model.costs import LaunchCosts
+from engine.model.formulas import Launches
+from engine.model.run import RunCosts
+from engine.records import Array
+from engine.records.words import three_digits
+
+FOLDER = Path(__file__).parent / "gpus"
+# The parts of a time, in the order of a bar: name -> (title, what it is).
+PARTS = {
+    "launch": ("Launching", "what an empty kernel takes, and the gaps between launches"),
+    "dram": ("DRAM", "moving bytes from the memory of the GPU"),
+    "l2": ("L2 and L1 cache", "moving sectors from the L2 cache, and lines through the L1 cache"),
+    "shared": ("Shared memory", "passes through the 32 banks, bank conflicts among them"),
+    "issue": ("Instructions", "issuing and computing"),
+    "latency": ("Waiting for memory", "the loads of the slowest warp that nothing hides"),
+    "atomics": ("Atomics", "operations at one address take turns"),
+    "barriers": ("Barriers", "warps that wait for the others of their block"),
+    "blocks": ("Starting blocks", "an SM starts one block after the other"),
+}
+_PART_OF = {"issue": "issue", "fp64": "issue", "special": "issue", "shared": "shared", "l1": "l2", "l2": "l2",
+            "dram": "dram", "atomics": "atomics", "blocks": "blocks"}  # fmt: skip
+_WAIT_PART = {"dram_load": "latency", "far_load": "latency", "near_load": "latency", "load_lines": "l2",
+              "constant": "latency", "local": "latency", "shared": "shared", "shared_passes": "shared",
+              "shared_atomic": "shared", "shuffle": "shared", "barrier": "barriers", "atomic": "atomics"}  # fmt: skip
+WHAT_IFS = {
+    "conflicts": "without bank conflicts",
+    "coalesced": "if every request were coalesced",
+    "occupancy": "with twice the blocks on an SM",
+    "barriers": "with half the barriers",
+    "launches": "without gaps between launches",
+}
+_WORTH_SAYING = 0.97  # of the time: a what-if that saves less is not told
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """The constants of a GPU. `origin`: where they come from, in words. `bands`: for an estimate of at least so many
+    floors the factors (low, high) of its band. `most`: the largest value of each term that the fit saw, in cycles."""
+
+    name: str
+    model: GpuModel
+    constants: Mapping[str, float]
+    floor_us: float
+    bands: Sequence[tuple[float, float, float]]
+    most: Mapping[str, float]
+    origin: str
+
+    def band(self, time_us: float) -> tuple[float, float]:
+        """Return the factors of the band of an estimate."""
+        found = [(low, high) for above, low, high in self.bands if time_us >= above * self.floor_us]
+        return found[-1] if found else (self.bands[0][1], self.bands[0][2])
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """An estimated time in microseconds, from `low_us` to `high_us` in four of five cases.
+
+    `parts`: name of PARTS -> microseconds, which add up to the time; `largest`: the name of the largest that is not
+    launching, `line`: the source line that carries most of it, None if no line stands out. `what_ifs`: name of
+    WHAT_IFS -> microseconds. `gpu`: its name; `origin`: of its constants. `anchored`: it is a recorded time, changed by
+    the model's ratio of two texts. If the model does not know, the times are None and `reason` says why.
+    """
+
+    low_us: float | None
+    time_us: float | None
+    high_us: float | None
+    parts: Mapping[str, float]
+    what_ifs: Mapping[str, float]
+    largest: str | None
+    line: int | None
+    gpu: str
+    origin: str
+    anchored: bool = False
+    reason: str | None = None
+
+
+def gpu_files(folder: Path = FOLDER) -> tuple[Path, ...]:
+    """Return the files of GPUs with recorded runs."""
+    return tuple(sorted(folder.glob("*.json")))
+
+
+@lru_cache(maxsize=16)
+def gpu(name: str = "h200") -> Gpu:
+    """Return a GPU by its name in GPU_MODELS: with fitted constants if its runs are recorded, else with those of the
+    H200, scaled by the data sheets, and a band twice as wide. KeyError: no such GPU."""
+    model = GPU_MODELS[name]
+    path = FOLDER / f"{name}.json"
+    if path.exists():
+        return read_gpu(path)
+    known, base = gpu("h200"), GPU_MODELS["h200"]
+    per_sm = model.bandwidth_gb_s / base.bandwidth_gb_s
+    changed = {
+        "dram_bytes": known.constants["dram_bytes"] * per_sm,
+        "l2_bytes": known.constants["l2_bytes"] * model.multiprocessors / base.multiprocessors,
+    }
+    wider = [(above, low**2, high**2) for above, low, high in known.bands]
+    origin = "no runs recorded: constants of the H200, with the bandwidth and SMs of its data sheet, and a wide band"
+    return Gpu(model.name, model, {**known.constants, **changed}, known.floor_us, wider, known.most, origin)
+
+
+def read_gpu(path: Path) -> Gpu:
+    """Read the constants of a GPU from its file."""
+    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    constants = {name: one["value"] for name, one in content["constants"].items()}
+    model = GPU_MODELS[content["model"]]
+    bands = [tuple(row) for row in content["bands"]]
+    return Gpu(model.name, model, constants, content["floor_us"], bands, content["most"], content["origin"])
+
+
+def estimate(costs: RunCosts, on: Gpu) -> Estimate:
+    """Return the estimate of a run with these costs."""
+    reason = unknown(costs, on)
+    if reason is not None:
+        return Estimate(None, None, None, {}, {}, None, None, on.name, on.origin, reason=reason)
+    columns = formulas.columns([costs.launches], on.model)
+    time = _time(columns, costs.zeros, on)
+    low, high = on.band(time)
+    parts = _parts(columns, costs.zeros, on)
+    largest = max((name for name in parts if name != "launch"), key=lambda name: parts[name], default=None)
+    what_ifs = {
+        name: saved
+        for name in WHAT_IFS
+        if (saved := _what_if(name, columns, costs.zeros, on)) is not None and saved < _WORTH_SAYING * time
+    }
+    return Estimate(time * low, time, time * high, parts, what_ifs, largest, _line_of(largest, costs.launches, on),
+                    on.name, on.origin)  # fmt: skip
+
+
+def anchored(costs: RunCosts, original: RunCosts, recorded_us: float, on: Gpu) -> Estimate:
+    """Return the estimate of an edited kernel: the recorded time of the original, times the model's ratio of both."""
+    own, before = estimate(costs, on), estimate(original, on)
+    if own.time_us is None or before.time_us is None:
+        return own
+    time = recorded_us * own.time_us / before.time_us
+    factor = time / own.time_us
+    # Both texts share most of what the model misses, so the band is narrower: that of the change alone.
+    changed = min(1.0, abs(log(own.time_us / before.time_us)) + 0.2)
+    low, high = (exp(log(one) * changed) for one in on.band(time))
+    return replace(own, low_us=time * low, time_us=time, high_us=time * high, anchored=True,
+                   parts={name: value * factor for name, value in own.parts.items()},
+                   what_ifs={name: value * factor for name, value in own.what_ifs.items()})  # fmt: skip
+
+
+def unknown(costs: RunCosts, on: Gpu) -> str | None:
+    """Return why the model has no estimate for these costs; None if it has one."""
+    for one in costs.launches:
+        if (reason := refusal(one)) is not None:
+            return reason
+    columns = formulas.columns([costs.launches], on.model)
+    found = {**formulas.terms(columns, on.constants, on.model), "chain": formulas.chain(columns, on.constants)}
+    for name, cycles in found.items():
+        if float(cycles.max()) > 4 * on.most.get(name, np.inf):
+            title = PARTS[_PART_OF.get(name, "latency")][0].lower()
+            return (
+                f"The part “{title}” is far beyond every kernel that the model was fitted to, so it gives no estimate."
+            )
+    return None
+
+
+def refusal(one: LaunchCosts) -> str | None:
+    """Return why the formulas do not describe a launch; None if they do."""
+    if one.spins:
+        return (
+            f"{one.kernel} waits in a loop until other threads write: how often depends on the time, so the model "
+            "gives no estimate."
+        )
+    if one.issued.get("matrix"):
+        return f"{one.kernel} uses the tensor cores, which the model does not know."
+    return None
+
+
+def _time(one: Launches, zeros: int, on: Gpu) -> float:
+    return float(formulas.time_us(one, np.array([zeros]), np.array([on.floor_us]), on.constants, on.model)[0])
+
+
+def _parts(one: Launches, zeros: int, on: Gpu) -> dict[str, float]:
+    """Return what the parts take. Terms that hide behind each other share their time as the formula weights them."""
+    c, q = on.constants, on.constants["overlap"]
+    found = formulas.terms(one, c, on.model)
+    powers = {name: value**q for name, value in found.items()}
+    whole = sum(powers.values())
+    together = whole ** (1 / q)
+    made = dict.fromkeys(PARTS, 0.0)
+    starts = one.blocks.size * c["start_cycles"] / c["clock_mhz"]
+    made["launch"] = on.floor_us + starts + c["launch_us"] * (one.blocks.size - 1) + c["zero_us"] * zeros
+    waits = formulas.waits(one, c)
+    for name, value in powers.items():
+        cycles = np.where(whole > 0, value / np.where(whole > 0, whole, 1) * together, 0)
+        if name == "waves":
+            _add_waits(made, waits, cycles, c)
+        else:
+            made[_PART_OF[name]] += float(cycles.sum()) / c["clock_mhz"]
+    _add_waits(made, waits, formulas.chain(one, c), c)
+    return {name: value for name, value in made.items() if value > 0}
+
+
+def _add_waits(made: dict[str, float], waits: Mapping[str, Array], cycles: Array, c: Mapping[str, float]) -> None:
+    """Share the cycles of a chain among the parts that it waits for."""
+    whole = sum(waits.values())
+    for name, value in waits.items():
+        share = np.where(whole > 0, value / np.where(whole > 0, whole, 1), 0)
+        made[_WAIT_PART.get(name, "issue")] += float((share * cycles).sum()) / c["clock_mhz"]
+
+
+def _what_if(name: str, one: Launches, zeros: int, on: Gpu) -> float | None:
+    """Return the time with one cost gone; None if the run has no such cost."""
+    count = one.count
+    if name == "conflicts":
+        gone = {
+            f"shared_{kind}_wavefronts": count[f"shared_{kind}_wavefronts"] - count[f"shared_{kind}_conflicts"]
+            for kind in ("load", "store", "atomic")
+        }
+        return _time(one.with_counts(**gone), zeros, on)
+    if name == "coalesced":
+        return _time(formulas.coalesced(one), zeros, on)
+    if name == "occupancy":
+        return _time(replace(one, resident=one.resident * 2), zeros, on)
+    if name == "barriers":
+        halved = replace(one, path={**one.path, "barrier": one.path["barrier"] / 2})
+        return _time(halved, zeros, on)
+    if one.blocks.size == 1 and not zeros:
+        return None
+    c = {**on.constants, "launch_us": 0.0, "zero_us": 0.0}
+    return _time(one, zeros, replace(on, constants=c))
+
+
+# For a part: the count of a line that it grows with.
+_CARRIERS: dict[str, tuple[str, ...]] = {
+    "dram": ("l2_load_sectors", "global_store_sectors"),
+    "l2": ("l2_load_sectors", "load_lines", "store_lines", "global_store_sectors"),
+    "latency": ("l2_load_sectors",),
+    "shared": ("shared_load_wavefronts", "shared_store_wavefronts", "shared_atomic_wavefronts"),
+    "atomics": ("global_atom_sectors", "global_red_sectors"),
+}
+
+
+def _line_of(part: str | None, launches: Sequence[LaunchCosts], on: Gpu) -> int | None:
+    """Return the source line of the first kernel that carries most of a part."""
+    if part is None or not launches:
+        return None
+    weights: dict[int, float] = {}
+    for one in launches:
+        if one.kernel != launches[0].kernel:
+            continue
+        for line in one.lines:
+            if part == "issue":
+                weight = float(sum(line.issued.values()) - line.issued.get("free", 0))
+            elif part == "barriers":
+                weight = float(line.issued.get("barrier", 0))
+            else:
+                weight = sum(line.memory.get(name, 0.0) for name in _CARRIERS.get(part, ()))
+            weights[line.line] = weights.get(line.line, 0.0) + weight
+    best = max(weights, key=lambda line: weights[line], default=None)
+    return best if best and weights[best] > 0 else None
+
+
+def sentences(found: Estimate) -> tuple[str, ...]:
+    """Return an estimate in words: the time with its band, what takes most of it, and what would pay."""
+    if found.time_us is None or found.low_us is None or found.high_us is None:
+        return (found.reason or "",)
+    unit = [three_digits(value) for value in (found.time_us, found.low_us, found.high_us)]
+    said = [f"Estimated {unit[0]} µs on the {found.gpu}, {unit[1]} to {unit[2]}: a model, not measured."]
+    if found.largest is not None:
+        share = found.parts[found.largest] / found.time_us
+        place = f" Line {found.line}." if found.line else ""
+        said.append(f"{PARTS[found.largest][0]}: {share:.0%} of it.{place}")
+    best = sorted(found.what_ifs, key=lambda name: found.what_ifs[name])
+    said += [f"{WHAT_IFS[name].capitalize()}: {three_digits(found.what_ifs[name])} µs." for name in best]
+    return tuple(said)
