@@ -24,10 +24,10 @@ CHAIN(chain_shared, __shared__ unsigned s[256]; for (int i = threadIdx.x; i < 25
 CHAIN(chain_shared_atomic, __shared__ unsigned s[64]; if (threadIdx.x < 64) s[threadIdx.x] = 0; __syncthreads();
       unsigned x = threadIdx.x & 31, x = atomicAdd(&s[threadIdx.x & 31], x) & 31, x)
 
-__constant__ unsigned constant_words[2048];
-CHAIN(chain_constant, unsigned x = seed & 15, x = constant_words[x], x)
+__constant__ unsigned table_of_words[2048];
+CHAIN(chain_constant, unsigned x = seed & 15, x = table_of_words[x], x)
 CHAIN(passes_constant, unsigned x = seed & 31; unsigned lane = 32 * (threadIdx.x & 31),
-      x = (constant_words[lane + (x & 31)] + 1) & 31, x)
+      x = (table_of_words[lane + (x & 31)] + 1) & 31, x)
 
 // One multiply-add in a loop that is not unrolled.
 extern "C" __global__ void chain_loop(long long *cycles, unsigned *out, unsigned seed, int n)

@@ -101,7 +101,7 @@ def measure() -> dict[str, float]:
     clock, multiprocessors = properties["clockRate"] / 1e3, properties["multiProcessorCount"]
     words = np.zeros(2048, np.uint32)
     words[:] = np.arange(2048) % 32
-    pointer = bench.module.get_global("constant_words")
+    pointer = bench.module.get_global("table_of_words")
     cupy.cuda.runtime.memcpy(pointer.ptr, words.ctypes.data, words.nbytes, 1)
 
     names = ("alu", "fp64", "special", "divide", "shuffle", "shared", "shared_atomic", "constant", "loop")
