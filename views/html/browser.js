@@ -285,12 +285,14 @@ window.kernelLadder = (() => {
     const said = document.querySelector('.outcome .said, .insideanswer')?.textContent ?? '';
     if (region.textContent !== said) region.textContent = said;
   };
-  // The bar of a rung grows as its numbers are uncovered.
+  // The bar of a rung grows as its numbers are uncovered. Both attributes change at once, so no frame between them shows
+  // the whole bar.
   let slide = { rung: null, covered: null };
   function uncover(rung) {
     const covered = document.querySelector('.presenting')?.dataset.covered ?? null;
     if (covered === slide.covered && rung === slide.rung) return;
     const grows = rung === slide.rung && slide.covered === 'True' && covered === 'False';
+    document.body.toggleAttribute('data-covered', covered === 'True');
     document.body.toggleAttribute('data-uncovered', grows);
     if (grows) setTimeout(() => document.body.removeAttribute('data-uncovered'), 1500);
     slide = { rung, covered };
