@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from engine.backends.emulator.ptx.program import BasicBlock, Program
+from engine.backends.emulator.ptx.program import Program
 from engine.backends.emulator.ptx.syntax import Instruction
 from engine.backends.emulator.ptx.traits import reads, traits_of, writes
 
@@ -84,9 +84,7 @@ class Scoreboard:
     def __post_init__(self) -> None:
         self._steps: dict[int, tuple[_Step, ...]] = {}
         for block in self.program.blocks:
-            self._steps[block.index] = tuple(
-                self._step(item) for item in _items(block) if traits_of(item.opcode).issued
-            )
+            self._steps[block.index] = tuple(map(self._step, block.issued))
         self._weights = tuple(LATENCY[kind if isinstance(kind, str) else kind[0]] for kind in self.kinds)
         self._known: dict[tuple[int, State], tuple[Path, State]] = {}
         self._nothing: Path = (0,) * len(self.kinds)
@@ -189,10 +187,6 @@ def longest(board: Scoreboard, traces: Iterable[Sequence[int]]) -> Path:
 
 def _sum(paths: Sequence[Path]) -> Path:
     return tuple(map(sum, zip(*paths, strict=True)))
-
-
-def _items(block: BasicBlock) -> tuple[Instruction, ...]:
-    return (*block.body, block.terminator) if block.terminator else block.body
 
 
 def _bytes_of(item: Instruction) -> int:

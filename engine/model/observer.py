@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from engine.backends.emulator.ptx.program import BasicBlock, polls
-from engine.backends.emulator.ptx.traits import traits_of
 from engine.backends.emulator.registers.masks import WARP, Mask
 from engine.backends.emulator.registers.values import OuterSum, plain
 from engine.backends.emulator.state.events import Access, ChunkInfo
@@ -275,11 +274,10 @@ class _Launch:
             count = self.warps.get(block.index, 0)
             if not count:
                 continue
-            for item in (*block.body, block.terminator) if block.terminator else block.body:
-                if traits_of(item.opcode).issued:
-                    kind = kind_of(item)
-                    issued[kind] += count
-                    by_line.setdefault(item.line, Counter())[kind] += count
+            for item in block.issued:
+                kind = kind_of(item)
+                issued[kind] += count
+                by_line.setdefault(item.line, Counter())[kind] += count
         memory = self.memory.totals()
         lines = self._lines(by_line)
         counted = {line.line: line.memory for line in lines}

@@ -306,7 +306,7 @@ def early_read(program: Program) -> Instruction | None:
 
 def _follow(block: BasicBlock, flight: _Flight, carry: int) -> Instruction | None:
     """Follow the flight through a block, in place, up to the first early read."""
-    for item in (*block.body, block.terminator) if block.terminator else block.body:
+    for item in block.items:
         name = item.words[1] if item.words[0] == "wgmma" else item.words[0]
         if name == "mma_async":
             if any(index in flight for operand in item.operands[1:] for index in registers_of(operand)):

@@ -93,6 +93,16 @@ class BasicBlock:
     live_out: int
 
     @property
+    def items(self) -> tuple[Instruction, ...]:
+        """Return the instructions with the terminator."""
+        return (*self.body, self.terminator) if self.terminator else self.body
+
+    @property
+    def issued(self) -> tuple[Instruction, ...]:
+        """Return the instructions without those that the emulator inserts and no GPU executes."""
+        return tuple(item for item in self.items if traits_of(item.opcode).issued)
+
+    @property
     def line(self) -> int:
         """Return the .cu line of the block's end; a loop decides there."""
         last = self.terminator or (self.body[-1] if self.body else None)
@@ -151,7 +161,7 @@ def link(module: Module, name: str) -> Program:
     widths = (*inliner.widths, 32)
     cut, places = _cut_blocks(items, inliner.tables, carry, inliner.entries)
     blocks = tuple(_without_unread(block, carry) for block in _with_liveness(cut))
-    named = {name for block in blocks for item in _items(block) for each in item.operands for name in _names(each)}
+    named = {name for block in blocks for item in block.items for each in item.operands for name in _names(each)}
     shared = tuple(
         v for v in (*module.variables.values(), *inliner.locals) if v.space == "shared" and v.name in named
     )  # without the arrays of other kernels
@@ -166,10 +176,6 @@ def link(module: Module, name: str) -> Program:
         name, function.params, blocks, widths, carry, _unique(shared), local, constants, SharedRequests(), callees,
         moves, deepest, functions, _addressed_parameters(function.params, blocks),
     )  # fmt: skip
-
-
-def _items(block: BasicBlock) -> tuple[Instruction, ...]:
-    return (*block.body, block.terminator) if block.terminator else block.body
 
 
 def _names(operand: Operand) -> Iterator[str]:

@@ -78,7 +78,6 @@ def _compile_block(machine: Machine, block: BasicBlock) -> Code:
                 decide = reader(last, "pred", widths, item.line)
         else:
             kind = traits.control
-    items = (*block.body, item) if item else block.body
     members, members_of = None, -1
     if block.body and traits_of(block.body[0].opcode).converges:
         members, members_of = members_reader(machine, block.body[0]), members_register(block.body[0])
@@ -92,7 +91,7 @@ def _compile_block(machine: Machine, block: BasicBlock) -> Code:
     return Code(
         block, steps, lines, kind, decide, numbers, numbers_of(block.uses),
         numbers_of(written & live), numbers_of(written & ~live),
-        sum(traits_of(each.opcode).issued for each in items), members, members_of, gate, counted,
+        len(block.issued), members, members_of, gate, counted,
         polls(machine.program, block), swaps(machine.program, block),
     )  # fmt: skip
 

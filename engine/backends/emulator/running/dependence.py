@@ -90,7 +90,7 @@ def _close_over(flows: Sequence[_Flow], needed: int) -> tuple[int, frozenset[str
 @lru_cache(maxsize=4096)
 def _flows(program: Program, place: int) -> tuple[_Flow, ...]:
     made, block = [], program.blocks[place]
-    for item in (*block.body, block.terminator) if block.terminator else block.body:
+    for item in block.items:
         uses, defs = uses_and_defs((item,), program.carry)
         traits, words = traits_of(item.opcode), {word.split("::")[0] for word in item.words}
         there = _ANY & words or _ANY  # without a space in the opcode, the address decides

@@ -113,11 +113,9 @@ class Instructions(LineCounter):
     def settle(self) -> None:
         """Attribute the executions of every basic block to the lines of its instructions."""
         for block, issued in self._blocks.values():
-            items = (*block.body, block.terminator) if block.terminator else block.body
-            for item in items:
-                if traits_of(item.opcode).issued:
-                    for name, amount in zip(self.names, issued, strict=True):
-                        self.count(item.line, name, amount)
+            for item in block.issued:
+                for name, amount in zip(self.names, issued, strict=True):
+                    self.count(item.line, name, amount)
         self._blocks = {}
 
 

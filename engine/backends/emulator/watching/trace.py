@@ -176,8 +176,7 @@ class Tracer(Observer):
         if rows is None:
             return
         self._lanes = lane_sets(rows)
-        items = (*block.body, block.terminator) if block.terminator else block.body
-        self._pending = [item for item in items if traits_of(item.opcode).issued]
+        self._pending = list(block.issued)
 
     def on_access(self, access: Access) -> None:
         """Add a load, store or atomic."""
