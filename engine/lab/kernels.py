@@ -27,7 +27,7 @@ from engine.backends.emulator.state.schedule import LOCKSTEP, Schedule, parse_sc
 from engine.backends.emulator.watching import results
 from engine.backends.emulator.watching.observer import Observer
 from engine.backends.launch_limits import check_fits
-from engine.catalogue.gpu_models import GPU_MODELS, OLDER_MODELS, GpuModel, model_named
+from engine.catalogue.gpu_models import GPU_MODELS, H200, OLDER_MODELS, GpuModel, model_named
 from engine.compile.encodings import read_file
 from engine.compile.names import readable
 from engine.lab.arguments import (
@@ -136,7 +136,8 @@ class KernelRun:
     def estimate(self) -> Estimate:
         """Estimate the launch's time on a GPU: `time_us`, from `low_us` to `high_us`, with its `parts` and `what_ifs`.
 
-        It launches once more, to observe the costs. NotRunnable: this run was on a GPU, which can be timed.
+        It launches once more, to observe the costs. NotRunnable: this run was on a GPU, which can be timed, or its
+        `gpu` has no known number of SMs.
         """
         if self.again is None:
             raise NotRunnable("A run on a GPU has no estimate: time it with `kernel.time(...)`.")
@@ -274,7 +275,7 @@ class OwnKernel:
         watching = CostObserver()
         self._launched(Device(), step, handed, given, (watching,), LOCKSTEP, seconds)
         (costs,) = watching.costs()
-        return estimate(RunCosts((with_machine_code(costs, step),), 0), estimated_gpu(gpu or "h200"))
+        return estimate(RunCosts((with_machine_code(costs, step),), 0), estimated_gpu(_model(gpu) if gpu else H200))
 
     def time(
         self,

@@ -22,6 +22,9 @@ class LaunchCosts:
     `threads`: of a block; `shared_bytes`: of a block. `issued`: warp instructions of the PTX by kind. `memory`:
     requests, sectors, wavefronts, atomics and barriers by name. `path`: of the slowest followed block, what its slowest
     warp waits for, by kind. `in_flight`: the most bytes of global memory that a thread of it waits for at once.
+    `spins`: a loop that ran waits until other threads write. `registers`, `machine_in_flight`: of the machine code:
+    registers a thread, and the most bytes a thread waits for at once; None: the code does not show it. `lines`: the
+    costs of each source line.
     """
 
     kernel: str

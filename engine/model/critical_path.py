@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from engine.backends.emulator.ptx.program import Program
-from engine.backends.emulator.ptx.syntax import Instruction
+from engine.backends.emulator.ptx.syntax import WIDTHS, Instruction
 from engine.backends.emulator.ptx.traits import reads, traits_of, writes
 
 # Cycles from an instruction to one that uses its result: rough values of today's GPUs, to compare two ways.
@@ -190,8 +190,7 @@ def _sum(paths: Sequence[Path]) -> Path:
 
 
 def _bytes_of(item: Instruction) -> int:
-    bits = [int("".join(filter(str.isdigit, word))) for word in item.words[-1:] if word[-1:].isdigit()]
-    return item.count * (bits[0] // 8 if bits else 4)
+    return item.count * WIDTHS.get(item.words[-1], 32) // 8
 
 
 __all__ = ["LATENCY", "Path", "Scoreboard", "kind_of", "longest"]

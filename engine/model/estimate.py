@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from engine.catalogue.gpu_models import GPU_MODELS, GpuModel
+from engine.catalogue.gpu_models import GPU_MODELS, H200, GpuModel
 from engine.model import formulas
 from engine.model.costs import LaunchCosts
 from engine.model.formulas import Launches
 from engine.model.run import RunCosts
-from engine.records import Array
+from engine.records import Array, NotRunnable
 from engine.records.words import three_digits
 
 FOLDER = Path(__file__).parent / "gpus"
@@ -93,24 +93,19 @@ class Estimate:
     reason: str | None = None
 
 
-def gpu_files(folder: Path = FOLDER) -> tuple[Path, ...]:
-    """Return the files of GPUs with recorded runs."""
-    return tuple(sorted(folder.glob("*.json")))
-
-
 @lru_cache(maxsize=16)
-def gpu(name: str = "h200") -> Gpu:
-    """Return a GPU by its name in GPU_MODELS: with fitted constants if its runs are recorded, else with those of the
-    H200, scaled by the data sheets, and a band twice as wide. KeyError: no such GPU."""
-    model = GPU_MODELS[name]
-    path = FOLDER / f"{name}.json"
-    if path.exists():
+def gpu(model: GpuModel = H200) -> Gpu:
+    """Return a GPU: with fitted constants if its runs are recorded, else with those of the H200, scaled by the data
+    sheets, and a band twice as wide. NotRunnable: the number of its SMs is unknown."""
+    path = next((FOLDER / f"{name}.json" for name, each in GPU_MODELS.items() if each.name == model.name), None)
+    if path is not None and path.exists():
         return read_gpu(path)
-    known, base = gpu("h200"), GPU_MODELS["h200"]
-    per_sm = model.bandwidth_gb_s / base.bandwidth_gb_s
+    if not model.multiprocessors:
+        raise NotRunnable(f"{model.name} has no known number of SMs, so there is no estimate for it.")
+    known = gpu()
     changed = {
-        "dram_bytes": known.constants["dram_bytes"] * per_sm,
-        "l2_bytes": known.constants["l2_bytes"] * model.multiprocessors / base.multiprocessors,
+        "dram_bytes": known.constants["dram_bytes"] * model.bandwidth_gb_s / H200.bandwidth_gb_s,
+        "l2_bytes": known.constants["l2_bytes"] * model.multiprocessors / H200.multiprocessors,
     }
     wider = [(above, low**2, high**2) for above, low, high in known.bands]
     origin = "no runs recorded: constants of the H200, with the bandwidth and SMs of its data sheet, and a wide band"
@@ -128,10 +123,10 @@ def read_gpu(path: Path) -> Gpu:
 
 def estimate(costs: RunCosts, on: Gpu) -> Estimate:
     """Return the estimate of a run with these costs."""
-    reason = unknown(costs, on)
+    columns = formulas.columns([costs.launches], on.model)
+    reason = refusal(costs.launches) or _beyond(columns, on)
     if reason is not None:
         return Estimate(None, None, None, {}, {}, None, None, on.name, on.origin, reason=reason)
-    columns = formulas.columns([costs.launches], on.model)
     time = _time(columns, costs.zeros, on)
     low, high = on.band(time)
     parts = _parts(columns, costs.zeros, on)
@@ -141,8 +136,8 @@ def estimate(costs: RunCosts, on: Gpu) -> Estimate:
         for name in WHAT_IFS
         if (saved := _what_if(name, columns, costs.zeros, on)) is not None and saved < _WORTH_SAYING * time
     }
-    return Estimate(time * low, time, time * high, parts, what_ifs, largest, _line_of(largest, costs.launches, on),
-                    on.name, on.origin)  # fmt: skip
+    return Estimate(time * low, time, time * high, parts, what_ifs, largest, _line_of(largest, costs.launches), on.name,
+                    on.origin)  # fmt: skip
 
 
 def anchored(costs: RunCosts, original: RunCosts, recorded_us: float, on: Gpu) -> Estimate:
@@ -160,31 +155,27 @@ def anchored(costs: RunCosts, original: RunCosts, recorded_us: float, on: Gpu) -
                    what_ifs={name: value * factor for name, value in own.what_ifs.items()})  # fmt: skip
 
 
-def unknown(costs: RunCosts, on: Gpu) -> str | None:
-    """Return why the model has no estimate for these costs; None if it has one."""
-    for one in costs.launches:
-        if (reason := refusal(one)) is not None:
-            return reason
-    columns = formulas.columns([costs.launches], on.model)
-    found = {**formulas.terms(columns, on.constants, on.model), "chain": formulas.chain(columns, on.constants)}
-    for name, cycles in found.items():
+def refusal(launches: Sequence[LaunchCosts]) -> str | None:
+    """Return why the formulas do not describe a run; None if they do."""
+    for one in launches:
+        if one.spins:
+            return (
+                f"{one.kernel} waits in a loop until other threads write: how often depends on the time, so the model "
+                "gives no estimate."
+            )
+        if one.issued.get("matrix"):
+            return f"{one.kernel} uses the tensor cores, which the model does not know."
+    return None
+
+
+def _beyond(columns: Launches, on: Gpu) -> str | None:
+    """Return which term is far larger than in every run of the fit; None if none is."""
+    for name, cycles in formulas.terms(columns, on.constants, on.model).items():
         if float(cycles.max()) > 4 * on.most.get(name, np.inf):
             title = PARTS[_PART_OF.get(name, "latency")][0].lower()
             return (
                 f"The part “{title}” is far beyond every kernel that the model was fitted to, so it gives no estimate."
             )
-    return None
-
-
-def refusal(one: LaunchCosts) -> str | None:
-    """Return why the formulas do not describe a launch; None if they do."""
-    if one.spins:
-        return (
-            f"{one.kernel} waits in a loop until other threads write: how often depends on the time, so the model "
-            "gives no estimate."
-        )
-    if one.issued.get("matrix"):
-        return f"{one.kernel} uses the tensor cores, which the model does not know."
     return None
 
 
@@ -196,7 +187,7 @@ def _parts(one: Launches, zeros: int, on: Gpu) -> dict[str, float]:
     """Return what the parts take. Terms that hide behind each other share their time as the formula weights them."""
     c, q = on.constants, on.constants["overlap"]
     found = formulas.terms(one, c, on.model)
-    powers = {name: value**q for name, value in found.items()}
+    powers = {name: found[name] ** q for name in formulas.TERMS}
     whole = sum(powers.values())
     together = whole ** (1 / q)
     made = dict.fromkeys(PARTS, 0.0)
@@ -209,7 +200,7 @@ def _parts(one: Launches, zeros: int, on: Gpu) -> dict[str, float]:
             _add_waits(made, waits, cycles, c)
         else:
             made[_PART_OF[name]] += float(cycles.sum()) / c["clock_mhz"]
-    _add_waits(made, waits, formulas.chain(one, c), c)
+    _add_waits(made, waits, found["chain"], c)
     return {name: value for name, value in made.items() if value > 0}
 
 
@@ -253,7 +244,7 @@ _CARRIERS: dict[str, tuple[str, ...]] = {
 }
 
 
-def _line_of(part: str | None, launches: Sequence[LaunchCosts], on: Gpu) -> int | None:
+def _line_of(part: str | None, launches: Sequence[LaunchCosts]) -> int | None:
     """Return the source line of the first kernel that carries most of a part."""
     if part is None or not launches:
         return None

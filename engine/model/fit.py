@@ -15,8 +15,8 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ import numpy as np
 from engine.catalogue import KERNELS, LADDERS
 from engine.catalogue.gpu_models import GPU_MODELS, GpuModel
 from engine.history.recordings import FOLDER as RECORDED
-from engine.history.recordings import KEY, file_of, read
+from engine.history.recordings import KEY, Recording, files, read
 from engine.model import estimate, formulas
 from engine.model.formulas import CONSTANTS, FITTED, Launches
 from engine.model.sample import chosen, known_costs
@@ -34,11 +34,9 @@ from engine.records import Array
 HELD_OUT = ("floats", "volta", "transpose")
 WORTH_ORDERING = 0.10  # neighbouring rungs whose recorded times differ by less are not compared
 MEASURED_FOLDER = estimate.FOLDER / "measured"
-_STEPS, _PULL, _SOFT = (
-    25,
-    0.3,
-    0.05,
-)  # of the fit: most steps; weight of the first values; where |error| becomes error^2
+_STEPS = 25  # at most, of a fit
+_PULL = 0.3  # weight of the first values
+_SOFT = 0.05  # where |error| becomes error^2
 _BINS = (0.0, 1.5, 3.0)  # of an estimate in floors: each has a band of its own
 _WITHIN = 0.80  # of the cases lie in the band
 
@@ -70,10 +68,10 @@ class Rows:
 def rows_of(gpu: str, cache: str = "cold-clean") -> Rows:
     """Return the chosen recorded runs of a GPU whose costs are known and for which the model has an estimate."""
     model = GPU_MODELS[gpu]
-    recording = read(recorded_file(model))
+    recording = recording_of(gpu)
     costs = known_costs()
     cold_key = {(*key[:-2], "cold-clean", key[-1]): key for key in chosen(recording, cache)}
-    keys = [key for key in cold_key if key in costs and not _refused(costs[key].launches)]
+    keys = [key for key in cold_key if key in costs and estimate.refusal(costs[key].launches) is None]
     recorded = [recording.rows[cold_key[key]] for key in keys]
     return Rows(
         tuple(keys),
@@ -86,17 +84,14 @@ def rows_of(gpu: str, cache: str = "cold-clean") -> Rows:
     )
 
 
-def recorded_file(model: GpuModel) -> Path:
-    """Return the file of a GPU's recorded runs. FileNotFoundError: there are none."""
-    words = model.name.lower().replace(" sxm", "").split()
-    for path in sorted(RECORDED.glob("*.json.gz")):
-        if "-".join(words) in path.name:
-            return path
-    raise FileNotFoundError(f"There are no recorded runs of the {model.name}: {file_of(model.name, RECORDED)}.")
-
-
-def _refused(launches: Sequence[Any]) -> bool:
-    return any(estimate.refusal(one) is not None for one in launches)
+@lru_cache(maxsize=2)
+def recording_of(gpu: str) -> Recording:
+    """Return the recorded runs of a GPU, by its name in GPU_MODELS. FileNotFoundError: there are none."""
+    name = GPU_MODELS[gpu].name.lower().replace(" sxm", "").replace(" ", "-")
+    path = next((path for path in files(RECORDED) if name in path.name), None)
+    if path is None:
+        raise FileNotFoundError(f"There are no recorded runs of the {GPU_MODELS[gpu].name}.")
+    return read(path)
 
 
 def constants_of(values: Array) -> dict[str, float]:
@@ -109,11 +104,6 @@ def _fitted() -> list[str]:
     return [name for name, one in CONSTANTS.items() if one.source == FITTED]
 
 
-def first_values(changed: Mapping[str, float]) -> Array:
-    """Return the logarithms of the values that a fit starts from."""
-    return np.log([changed.get(name, CONSTANTS[name].first) for name in _fitted()])
-
-
 def estimated(values: Array, rows: Rows, model: GpuModel, known: Mapping[str, float]) -> Array:
     """Return the logarithm of the estimated time of each run. `known`: constants of this GPU that are measured."""
     c = {**constants_of(values), **known}
@@ -123,7 +113,7 @@ def estimated(values: Array, rows: Rows, model: GpuModel, known: Mapping[str, fl
 
 def fit(rows: Rows, model: GpuModel, known: Mapping[str, float], start: Array | None = None) -> Array:
     """Return the fitted logarithms of the constants: steps of reweighted least squares, damped."""
-    first = first_values({})
+    first = np.log([CONSTANTS[name].first for name in _fitted()])
     values = first if start is None else start
     truth, weights = np.log(rows.time_us), _weights(rows.topics)
 
@@ -291,7 +281,6 @@ def content(found: Judged, gpu: str, known: Mapping[str, float], origin: str) ->
     """Return what the file of a GPU holds: every constant with its unit, meaning and source."""
     values = {**constants_of(found.values), **known}
     parts = formulas.terms(found.rows.launches, values, GPU_MODELS[gpu])
-    parts["chain"] = formulas.chain(found.rows.launches, values)
     return {
         "model": gpu,
         "origin": origin,
@@ -315,7 +304,7 @@ def _source(name: str, known: Mapping[str, float]) -> str:
 
 def known_of(gpu: str) -> dict[str, float]:
     """Return the constants that are measured on a GPU: by its recording, and by microbenchmarks (`MEASURED`)."""
-    device = read(recorded_file(GPU_MODELS[gpu])).device
+    device = recording_of(gpu).device
     clock = float(device["clock_max_mhz"])
     known = {"clock_mhz": clock, "dram_bytes": device["read_ceiling_gb_s"] * 1e3 / clock}
     path = MEASURED_FOLDER / f"{gpu}.json"

@@ -119,7 +119,7 @@ def chain(one: Launches, c: Constants, cold: bool = True) -> Array:
 
 
 def terms(one: Launches, c: Constants, gpu: GpuModel, cold: bool = True) -> dict[str, Array]:
-    """Return the cycles of each term."""
+    """Return the cycles of each of TERMS, and of the chain."""
     share = one.busiest / one.blocks  # of the launch's work, on the busiest SM
     count, issued = one.count, one.issued
     slots = sum(issued[kind] * c.get(f"{kind}_slots", 1.0) for kind in KINDS)
@@ -140,7 +140,9 @@ def terms(one: Launches, c: Constants, gpu: GpuModel, cold: bool = True) -> dict
         + (count["global_atom_sectors"] - swaps) * c["atom_sector_cycles"]
         + swaps * c["swap_sector_cycles"]
     )
+    waited = chain(one, c, cold)
     return {
+        "chain": waited,
         "issue": slots * share * c["slots"] / SCHEDULERS,
         "fp64": issued["fp64"] * share * c["fp64_cycles"],
         "special": (issued["special"] + issued["divide"]) * share * c["special_cycles"],
@@ -151,7 +153,7 @@ def terms(one: Launches, c: Constants, gpu: GpuModel, cold: bool = True) -> dict
         "dram": count["new_load_sectors"] * SECTOR_BYTES / c["dram_bytes"] if cold else np.zeros_like(one.blocks),
         "atomics": np.maximum(count["most_in_one_region"] * turn, anywhere),
         "blocks": one.busiest * (c["block_cycles"] + one.warps * c["warp_cycles"]),
-        "waves": (np.ceil(one.busiest / one.resident) - 1) * chain(one, c, cold),
+        "waves": (np.ceil(one.busiest / one.resident) - 1) * waited,
     }
 
 
@@ -159,7 +161,7 @@ def cycles(one: Launches, c: Constants, gpu: GpuModel, cold: bool = True) -> Arr
     """Return the cycles of each launch, without what it costs to launch."""
     found = terms(one, c, gpu, cold)
     q = c["overlap"]
-    return c["start_cycles"] + chain(one, c, cold) + sum(found[name] ** q for name in TERMS) ** (1 / q)
+    return c["start_cycles"] + found["chain"] + sum(found[name] ** q for name in TERMS) ** (1 / q)
 
 
 def time_us(one: Launches, zeros: Array, floor_us: Array, c: Constants, gpu: GpuModel, cold: bool = True) -> Array:

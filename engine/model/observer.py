@@ -95,9 +95,8 @@ class _Launch:
         self._followed: dict[int, int] = {}  # column of the chunk -> number of the followed block
         self._seen: dict[int, set[int]] = {}  # of each followed block: the sectors that are in its L1 cache
         self._traces: dict[int, list[list[int]]] = {}  # of each followed block, by warp: its basic blocks
-        self._sample: dict[
-            tuple[int, str], list[int]
-        ] = {}  # (line, op) -> requests, lines, sectors, sectors past L1, bytes
+        # (line, op) -> requests, lines, sectors, sectors past L1, bytes; of the followed blocks
+        self._sample: dict[tuple[int, str], list[int]] = {}
         self._requests = 0
         self._decides = False  # a branch depends on a value that other threads may change meanwhile
         self._atomics: dict[int, Array] = {}  # of each array: operations at each of its words
@@ -161,36 +160,35 @@ class _Launch:
             fresh = offsets[~marks[offsets]]
             if fresh.size:
                 marks[fresh] = True
-                new += _distinct(fresh)
+                new += int(np.unique(fresh).size)
         self._new[access.site.line, access.site.op] += new
 
     def _sectors_of(self, access: Access) -> Iterator[tuple[DeviceArray, Array]]:
         """Yield the arrays of an access, and in each the sectors, with repetitions."""
         address, mask, array = access.address, access.mask, access.array
-        if array is None:
-            values = plain(address).astype(np.int64)
-            values = np.broadcast_to(values, (mask.height, mask.width))
-            flat = values.ravel() if mask.dense is None else values[mask.dense]
-            for number in np.unique(flat >> RANGE_BITS).tolist():
-                found = self.machine.space.at(number << RANGE_BITS)
-                if found is not None:
-                    part = flat[flat >> RANGE_BITS == number] - found.base
-                    yield found, part >> _SECTOR_SHIFT
-            return
-        if address.__class__ is OuterSum:
+        if array is not None and address.__class__ is OuterSum and mask.dense is None:
             rows, columns = address.rows.values - array.base, address.columns.values + address.constant
             start = int(columns.flat[0]) & (SECTOR - 1)
-            if mask.dense is None and not ((columns - start) & (SECTOR - 1)).any():
+            if not ((columns - start) & (SECTOR - 1)).any():
                 ahead = np.unique((rows + start) >> _SECTOR_SHIFT)[:, None]
                 yield array, (ahead + ((columns - start) >> _SECTOR_SHIFT)).ravel()
                 return
-            values = rows + columns
-        else:
-            values = address.astype(np.int64) - array.base
-        values = values >> _SECTOR_SHIFT
+        values = plain(address).astype(np.int64)
         if mask.dense is not None:
             values = np.broadcast_to(values, (mask.height, mask.width))[mask.dense]
-        yield array, values.ravel()
+        for one, offsets in self._by_array(values.ravel(), array):
+            yield one, offsets >> _SECTOR_SHIFT
+
+    def _by_array(self, addresses: Array, array: DeviceArray | None) -> Iterator[tuple[DeviceArray, Array]]:
+        """Yield each array with the byte offsets of the addresses in it. `array`: the one that has them all, if any."""
+        if array is not None:
+            yield array, addresses - array.base
+            return
+        ranges = addresses >> RANGE_BITS
+        for number in np.unique(ranges).tolist():
+            found = self.machine.space.at(number << RANGE_BITS)
+            if found is not None:
+                yield found, addresses[ranges == number] - found.base
 
     # ---- atomics
 
@@ -203,20 +201,16 @@ class _Launch:
         served, lanes = row[at] - before, mask.lanes
         values = np.broadcast_to(plain(address).astype(np.int64), (mask.height, mask.width))
         flat = values.ravel() if mask.dense is None else values[mask.dense]
-        for number in np.unique(flat[:: max(1, flat.size // 64)] >> RANGE_BITS).tolist():
-            array = self.machine.space.at(number << RANGE_BITS)
-            if array is None:
-                continue
+        for array, offsets in self._by_array(flat, access.array):
             counts = self._atomics.get(array.base)
             if counts is None:
                 counts = self._atomics[array.base] = np.zeros((array.data.size >> _WORD_SHIFT) + 4)
-            places = (flat - array.base) >> _WORD_SHIFT
-            places = places[(places >= 0) & (places < counts.size)]
-            counts += np.bincount(places, minlength=counts.size) * (served / lanes)
+            counts += np.bincount(offsets >> _WORD_SHIFT, minlength=counts.size) * (served / lanes)
         self._all_atomics += served
         if "cas" in site.words:
             self._swap_sectors += served
-        if site.opcode.rpartition(".")[2][0] in "fb" and site.opcode.rpartition(".")[2] != "b32":
+        code = site.opcode.rpartition(".")[2]
+        if code[0] in "fb" and code != "b32":
             self._float_atomics += served
 
     # ---- the followed blocks
@@ -239,9 +233,7 @@ class _Launch:
             full = np.full(mask.rows.size, -1, np.int64)
             full[mask.rows] = values
             if mask.dense is not None:
-                inside = np.zeros(mask.rows.size, bool)
-                inside[mask.rows] = mask.dense[:, place]
-                full[~inside] = -1
+                full[~mask.row_lanes()[:, place]] = -1
             self._count_followed(access, number, full.reshape(-1, WARP))
 
     def _count_followed(self, access: Access, number: int, lanes: Array) -> None:
@@ -251,16 +243,17 @@ class _Launch:
         self._requests += 1
         site = access.site
         row = self._sample.setdefault((site.line, site.op), [0, 0, 0, 0, 0])
-        sectors = _ranks(lanes >> _SECTOR_SHIFT)
+        sectors = lanes >> _SECTOR_SHIFT
+        touched = _distinct(sectors)
         row[0] += lanes.shape[0]
-        row[1] += _runs(_ranks(lanes >> _LINE_SHIFT))
-        row[2] += _runs(sectors)
+        row[1] += _distinct(lanes >> _LINE_SHIFT)
+        row[2] += touched
         row[4] += int((lanes >= 0).sum()) * site.size
         if site.op != "ld" or site.words & _PAST_L1:
-            row[3] += _runs(sectors)
+            row[3] += touched
             return
         seen = self._seen[number]
-        asked = set(np.unique(sectors[sectors >= 0]).tolist())
+        asked = set(sectors[sectors >= 0].tolist())
         row[3] += len(asked - seen)
         seen |= asked
 
@@ -370,14 +363,7 @@ def _ratio(row: Mapping[str, float], part: str, whole: str) -> float:
 
 
 def _distinct(values: Array) -> int:
-    return int(np.unique(values).size) if values.size > 1 else int(values.size)
-
-
-def _ranks(values: Array) -> Array:
-    return np.sort(values, axis=1)
-
-
-def _runs(ranked: Array) -> int:
-    """Count the distinct numbers of each row, without -1, and return their sum."""
+    """Count the distinct numbers of each row, without negative ones, and return their sum."""
+    ranked = np.sort(values, axis=1)
     new: Any = (ranked[:, 1:] != ranked[:, :-1]) & (ranked[:, 1:] >= 0)
     return int(new.sum()) + int((ranked[:, 0] >= 0).sum())

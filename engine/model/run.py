@@ -1,18 +1,18 @@
-"""Run a plan on the emulator for its costs, and read what its machine code adds."""
+"""Run a choice on the emulator for its costs, and read what its machine code adds."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from engine.backends.emulator import launch
-from engine.backends.emulator.watching.observer import Observer
+from engine.catalogue import inputs_of
 from engine.compile.cubin import code_of, read_resources
 from engine.compile.machine_code import machine_code
 from engine.compile.nvrtc import compile_source
 from engine.model.costs import LaunchCosts
 from engine.model.observer import CostObserver
-from engine.records import Array, Launch, Plan, Progress, Run, Zero
+from engine.plan import plan
+from engine.records import Launch, Progress, Settled, Zero
 
 _CAPABILITY = 90  # the machine code that the reader of machine code knows
 
@@ -25,25 +25,14 @@ class RunCosts:
     zeros: int
 
 
-def costs_of(
-    plan: Plan,
-    inputs: Mapping[str, Array],
-    progress: Progress | None = None,
-    seconds: float | None = None,
-    observers: Sequence[Observer] = (),
-) -> tuple[RunCosts, Run]:
-    """Run a plan on the emulator and return its costs beside the run. `observers`: that watch it as well. RunFailed or
-    CompileError, as a run of the emulator."""
-    watching = CostObserver()
-    run = launch.run(plan, inputs, progress=progress, observers=(watching, *observers), seconds=seconds)
-    return run_costs(plan, watching), run
-
-
-def run_costs(plan: Plan, watching: CostObserver) -> RunCosts:
-    """Return the costs that an observer of this plan's run has collected."""
-    steps = [step for step in plan.steps if isinstance(step, Launch)]
-    made = [with_machine_code(one, step) for one, step in zip(watching.costs(), steps, strict=True)]
-    return RunCosts(tuple(made), sum(isinstance(step, Zero) for step in plan.steps))
+def costs_of(choice: Settled, seconds: float, progress: Progress | None = None) -> RunCosts:
+    """Run a choice on the emulator, for at most so many seconds, and return its costs. NotRunnable, CompileError or
+    RunFailed, as a run of the emulator."""
+    made, watching = plan(choice), CostObserver()
+    launch.run(made, inputs_of(made.choice), progress=progress, observers=(watching,), seconds=seconds)
+    steps = [step for step in made.steps if isinstance(step, Launch)]
+    costs = [with_machine_code(one, step) for one, step in zip(watching.costs(), steps, strict=True)]
+    return RunCosts(tuple(costs), sum(isinstance(step, Zero) for step in made.steps))
 
 
 def with_machine_code(costs: LaunchCosts, step: Launch) -> LaunchCosts:

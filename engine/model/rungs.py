@@ -5,22 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import lru_cache
 
-from engine.catalogue import inputs_of
-from engine.catalogue.gpu_models import GPU_MODELS
+from engine.backends.emulator.backend import SECONDS
+from engine.catalogue.gpu_models import GPU_MODELS, H200
 from engine.model.estimate import Estimate, Gpu, anchored, estimate, gpu
-from engine.model.run import RunCosts, costs_of
+from engine.model.run import costs_of
 from engine.model.sample import known_costs
 from engine.plan import key as key_of
-from engine.plan import plan
 from engine.records import Progress, Settled
-
-SECONDS = 30.0
 
 
 def gpu_of_record(device: str | None) -> Gpu:
     """Return the GPU that a recording names ("NVIDIA H100 80GB HBM3"); the H200 for None and for an unknown name."""
     words = (device or "").lower().replace(" ", "")
-    return gpu(next((name for name in GPU_MODELS if name in words), "h200"))
+    return gpu(next((model for name, model in GPU_MODELS.items() if name in words), H200))
 
 
 @lru_cache(maxsize=1024)
@@ -38,14 +35,9 @@ def estimated(choice: Settled, on: str, recorded_us: float | None = None, progre
     `recorded_us`: the recorded time of the catalogue's kernel; the estimate of a changed text (`choice.source`) is then
     this time, changed as the model says. NotRunnable, CompileError or RunFailed, as a run of the emulator.
     """
-    own = _costs(choice, progress)
+    emulated = replace(choice, device="emulator", schedule=None)
+    own = costs_of(emulated, SECONDS, progress)
     if choice.source is None or recorded_us is None:
         return estimate(own, gpu_of_record(on))
-    original = _costs(replace(choice, source=None, source_name=None), progress)
+    original = costs_of(replace(emulated, source=None, source_name=None), SECONDS, progress)
     return anchored(own, original, recorded_us, gpu_of_record(on))
-
-
-def _costs(choice: Settled, progress: Progress | None) -> RunCosts:
-    made = plan(replace(choice, device="emulator", schedule=None))
-    found, _ = costs_of(made, inputs_of(made.choice), progress, SECONDS)
-    return found

@@ -14,11 +14,11 @@ from multiprocessing import Pool
 from pathlib import Path
 from typing import Any
 
-from engine.catalogue import KERNELS, TOPICS, default_choice, inputs_of
+from engine.catalogue import KERNELS, TOPICS, default_choice
 from engine.history.recordings import KEY, Recording, Row, read_compressed, write_compressed
 from engine.model.costs import LaunchCosts, LineCosts
 from engine.model.run import RunCosts, costs_of
-from engine.plan import Key, plan, settle
+from engine.plan import Key, settle
 from engine.plan import key as key_of
 from engine.records import CompileError, NotRunnable, RunFailed, Settled
 
@@ -80,11 +80,9 @@ def _of_group(group: Key, rows: dict[Key, Row]) -> Iterator[tuple[Key, Row]]:
 def counted(key: Key) -> RunCosts | None:
     """Return the costs of a row; None if the emulator cannot run it."""
     try:
-        made = plan(settled(key))
-        found, _ = costs_of(made, inputs_of(made.choice), seconds=_SECONDS)
+        return costs_of(settled(key), _SECONDS)
     except (CompileError, NotRunnable, RunFailed):
         return None
-    return found
 
 
 def _counted_row(key: Key) -> tuple[Key, dict[str, Any] | None]:

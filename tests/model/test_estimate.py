@@ -11,12 +11,14 @@ import pytest
 
 import engine
 from engine.catalogue import default_choice
+from engine.catalogue.gpu_models import GPU_MODELS
 from engine.commands import main
 from engine.model import estimate as model
 from engine.model.estimate import PARTS, WHAT_IFS, Estimate, anchored, estimate, gpu, sentences
 from engine.model.rungs import estimated, gpu_of_record, known
 from engine.model.sample import known_costs, usual_keys
 from engine.plan import key, settle
+from engine.records import NotRunnable
 
 H200 = "NVIDIA H200"
 
@@ -44,7 +46,7 @@ def test_what_would_pay_is_what_the_next_rung_mends() -> None:
 
 
 def test_a_gpu_without_records_has_a_wider_band_and_says_so() -> None:
-    own, other = gpu("h200"), gpu("a100")
+    own, other = gpu(), gpu(GPU_MODELS["a100"])
     assert other.constants["dram_bytes"] < own.constants["dram_bytes"] and "no runs recorded" in other.origin
     assert all(low < mine and high > its for (_, low, high), (_, mine, its) in zip(other.bands, own.bands, strict=True))
     assert of("reduce_interleaved", "NVIDIA A100 80 GB").time_us != of("reduce_interleaved").time_us
@@ -102,6 +104,10 @@ def test_a_run_of_any_kernel_has_an_estimate() -> None:
     found = run.estimate
     assert found.time_us and found.gpu == H200 and found is run.estimate
     assert found.line == 6
+    other = engine.kernel(SAXPY).run((16,), (256,), (2.0, x, x.copy(), 4096), gpu="Tesla V100").estimate
+    assert other.gpu == "NVIDIA Tesla V100" and other.time_us and "no runs recorded" in other.origin
+    with pytest.raises(NotRunnable):
+        _ = engine.kernel(SAXPY).run((16,), (256,), (2.0, x, x.copy(), 4096), gpu="lecture").estimate
 
 
 def test_emulate_prints_the_estimate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -60,5 +60,5 @@ def test_kept_costs_are_what_the_emulator_counts() -> None:
 
 
 def test_the_rule_chooses_rows_and_not_results() -> None:
-    recording = fit.read(fit.recorded_file(GPU_MODELS["h200"]))
+    recording = fit.recording_of("h200")
     assert chosen(recording).keys() >= {key for key in known_costs() if key in recording.rows}
