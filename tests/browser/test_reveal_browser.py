@@ -124,6 +124,21 @@ def test_the_bar_grows_as_its_numbers_are_uncovered(page: Page, address: str, mo
 
 
 @pytest.mark.thorough
+def test_a_bar_grows_although_its_plot_comes_long_after_the_title(page: Page, address: str) -> None:
+    opened(page, f"{address}{HARRIS}&rung=reduce_sequential&show=rate")
+    plot(page)
+    page.evaluate("() => { const at = Plotly.react; Plotly.react = (...all) => setTimeout(() => at(...all), 2500); }")
+    page.evaluate(WATCH)
+    page.keyboard.press("ArrowRight")
+    wait(
+        page, lambda: len({*page.evaluate("window.seen.slice(-30)")}) == 1 and page.evaluate("window.seen.at(-1)") > 20
+    )
+    widths = [width for width in page.evaluate("window.seen") if width]
+    assert widths == sorted(widths) and len(set(widths)) > 1
+    expect(page.locator("body[data-uncovered]")).to_have_count(0)
+
+
+@pytest.mark.thorough
 def test_back_leads_to_the_rung_before_and_a_reload_shows_the_same(page: Page, address: str) -> None:
     opened(page, f"{address}{HARRIS}")
     for _ in range(3):

@@ -286,15 +286,19 @@ window.kernelLadder = (() => {
     if (region.textContent !== said) region.textContent = said;
   };
   // The bar of a rung grows as its numbers are uncovered. Both attributes change at once, so no frame between them shows
-  // the whole bar.
+  // the whole bar. A plot may come long after the slide's title: the second one lasts until a bar has grown and its
+  // number is written, or the reader goes on.
+  const grown = () => document.body.removeAttribute('data-uncovered');
+  document.addEventListener('animationend', (event) => event.animationName === 'grow' && setTimeout(grown, 300));
+  window.addEventListener('keydown', grown, true);
   let slide = { rung: null, covered: null };
   function uncover(rung) {
-    const covered = document.querySelector('.presenting')?.dataset.covered ?? null;
+    const title = document.querySelector('.presenting'), covered = title?.dataset.covered ?? null;
+    if (!title && document.querySelector('.st-key-hall')) return; // the page is being replaced
     if (covered === slide.covered && rung === slide.rung) return;
     const grows = rung === slide.rung && slide.covered === 'True' && covered === 'False';
     document.body.toggleAttribute('data-covered', covered === 'True');
     document.body.toggleAttribute('data-uncovered', grows);
-    if (grows) setTimeout(() => document.body.removeAttribute('data-uncovered'), 1500);
     slide = { rung, covered };
   }
   // A slide's source has the largest type in which all of it fits, but never one too small for the back row. If it
