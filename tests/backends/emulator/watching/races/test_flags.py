@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from engine.backends.emulator.state.schedule import LOCKSTEP, Schedule
+from engine.backends.emulator.watching.races import causality
 from engine.backends.emulator.watching.races.hazards import Hazards
 from tests.backends.emulator.small_kernels import execute
 
@@ -283,3 +284,38 @@ def test_a_thread_that_takes_from_a_list_needs_a_fence(schedule: Schedule) -> No
     kinds, made = found(STACK.replace("FENCE", "__threadfence();"), 2, schedule, **more)
     assert kinds == [] and sorted(made) == list(range(128))
     assert ("global-race", 9) in found(STACK.replace("FENCE", ""), 2, schedule, **more)[0]
+
+
+RELAY = """#define READ(order, f) asm volatile("ld." order ".gpu.s32 %0, [%1];" : "=r"(told) : "l"(f) : "memory")
+#define SET(f) asm volatile("st.release.gpu.s32 [%0], 1;" :: "l"(f) : "memory")
+extern "C" __global__ void f(const int *in, int *out, int *g) {
+    int b = blockIdx.x, middle = gridDim.x / 2, told = 0;
+    if (threadIdx.x) return;
+    if (b == 0) { g[0] = in[7]; SET(g + 1); }
+    if (b == middle) { while (!told) READ("ORDER", g + 1); SET(g + 2); }
+    if (b > middle) { while (!told) READ("acquire", g + 2); out[b] = g[0]; }
+}"""
+
+
+@pytest.mark.parametrize("grid", [3, 300, 3000])
+def test_a_flag_passed_from_block_to_block_needs_an_acquire_in_each(grid: int) -> None:
+    words = np.zeros(3, np.int32)
+    for schedule in SCHEDULES if grid < 1000 else SCHEDULES[:1]:
+        kinds, made = found(RELAY.replace("ORDER", "acquire"), grid, schedule, g=words)
+        assert kinds == [] and made[:grid].tolist() == [7 * (b > grid // 2) for b in range(grid)]
+        assert found(RELAY.replace("ORDER", "relaxed"), grid, schedule, g=words)[0] == [("global-race", 8)]
+
+
+def test_a_launch_that_needs_too_many_clocks_accuses_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(causality, "_MOST_CLOCKS", 600)
+    for order in ("acquire", "relaxed"):
+        assert found(RELAY.replace("ORDER", order), 300, LOCKSTEP, g=np.zeros(3, np.int32))[0] == []
+
+
+def test_rows_in_use_survive_when_the_others_are_dropped() -> None:
+    rows, first = causality.Rows(4), np.zeros(2, np.int64)
+    made = rows.make(first, np.arange(2), np.array([[0], [1]]), np.array([[5], [6]]))
+    both = rows.join(made[:1], made[1:])
+    assert rows.join(both, made[1:]).tolist() == both.tolist()
+    rows.collect([both])
+    assert both.tolist() == [1] and rows.clocks(both.repeat(4), np.arange(4)).tolist() == [5, 6, 0, 0]
