@@ -65,7 +65,7 @@ def named_kernel(text: str, file_name: str, name: str | None) -> WantedKernel:
     if not kernels:
         raise NotRunnable(f"{file_name} has no kernel: no function with __global__.")
     if name is None:
-        if len(kernels) > 1:
+        if len(kernels) > 1 and any(one.defined for one in kernels.values()):
             raise NotRunnable(f"{file_name} has several kernels: name one of {listed}.")
         name = next(iter(kernels))
     if bare(name) not in kernels:

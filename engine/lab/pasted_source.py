@@ -49,6 +49,7 @@ _NUMBERS = (
     ("cuda_bf16.h", r"(?:__)?nv_bfloat162?|__\w*bfloat16\w*"),
     ("cuComplex.h", r"cu(?:Float|Double)?Complex|make_cu\w*Complex|cuC(?:add|mul|sub|div|abs|fma|real|imag|onj)f?"),
 )  # fmt: skip
+_DRIVER = (("cuda.h", r"CU\w+"),)
 
 
 def missed_name(sentence: str) -> str | None:
@@ -64,7 +65,7 @@ def header_for(sentence: str, passed_over: bool, uses_std: bool = False) -> str 
     if of_std:
         table, wanted = _STD, of_std[1]
     else:
-        table, wanted = (*(_NUMBERS if passed_over else ()), *(_STD if uses_std else ())), name or ""
+        table, wanted = (*_DRIVER, *(_NUMBERS if passed_over else ()), *(_STD if uses_std else ())), name or ""
     return next((header for header, names in table if re.fullmatch(names, wanted)), None)
 
 
@@ -88,7 +89,6 @@ HEAD = (
     "#include <cstdint>\n#include <cstdlib>\n#include <climits>\n#include <cfloat>\n#include <cmath>\n"
     "typedef unsigned char uchar;\ntypedef unsigned short ushort;\n"
     "typedef unsigned int uint;\ntypedef unsigned long ulong;\n"
-    "typedef struct alignas(64) { unsigned long long opaque[16]; } CUtensorMap;\n"
     "typedef unsigned long long CUtexObject;\ntypedef unsigned long long CUsurfObject;\n"
 )
 _OWN = re.compile(r"\.(?:h|hh|hpp|cuh|cu|inl)$")

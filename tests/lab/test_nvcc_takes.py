@@ -135,6 +135,9 @@ __global__ void fast(int *a) { a[0] = 2; }
         engine.kernel(file, "later")
     with refused("check.left-out", CompileError):
         engine.kernel(file, "rare")
+    file.write_text("__global__ void later(int *a);\n__global__ void latest(int *a);\n")
+    with refused("check.only-declared", NotRunnable):
+        engine.kernel(file)
 
 
 def test_a_name_of_the_host_s_side_is_named_with_both_lines() -> None:
@@ -269,6 +272,13 @@ __global__ void k(int n) { }
 @pytest.mark.parametrize("name", TAKEN)
 def test_a_file_that_nvcc_takes_runs(name: str) -> None:
     assert engine.kernel(TAKEN[name], "k").run(1, 1, (np.zeros(1, np.int32),)).arrays["a"].tolist() == [7]
+
+
+@pytest.mark.thorough  # libcu++ takes seconds to compile
+def test_a_header_of_the_standard_library_may_bring_the_driver_s_types() -> None:
+    text = "#include <cuda/HEADER>\n__global__ void k(int *a, const __grid_constant__ CUtensorMap map) { a[0] = 7; }\n"
+    for header in ("barrier", "pipeline"):
+        assert [one.name for one in engine.kernel(text.replace("HEADER", header), "k").parameters] == ["a", "map"]
 
 
 def test_a_function_that_is_left_out_is_named() -> None:
