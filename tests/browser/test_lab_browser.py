@@ -61,6 +61,21 @@ def test_typed_text_is_checked_and_marked_and_survives_a_reload(page: Page, addr
 
 
 @pytest.mark.thorough
+def test_a_second_press_on_edit_presses_no_button_of_the_lab(page: Page, address: str) -> None:
+    opened(page, f"{address}{HARRIS}&rung=reduce_strided")
+    edit = page.locator(".st-key-edit").get_by_role("button", name="Edit")
+    box = edit.bounding_box()
+    assert box is not None
+    edit.click()
+    expect(page.locator("[data-part=editor]")).to_have_attribute("data-ready", "yes")
+    expect(page.get_by_role("button", name="Start over")).to_be_visible()
+    for x in (box["x"] + 1, box["x"] + box["width"] - 1):
+        for y in (box["y"] + 1, box["y"] + box["height"] - 1):
+            under = page.evaluate("([x, y]) => document.elementFromPoint(x, y)?.closest('button')?.innerText", [x, y])
+            assert under is None
+
+
+@pytest.mark.thorough
 def test_edit_on_the_ladder_opens_the_rung_with_its_own_check(page: Page, address: str) -> None:
     opened(page, f"{address}{HARRIS}&rung=reduce_strided")
     page.locator(".st-key-edit").get_by_role("button", name="Edit").click()

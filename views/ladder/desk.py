@@ -76,6 +76,7 @@ def prepare() -> None:
 def buttons(page: Page) -> None:
     """Draw the buttons Run, Run the ladder, and Present."""
     with toolbar():
+        follow_button()  # it comes and goes, and the others keep their places
         run_buttons(page)
         st.button("Present", key="present_on", icon=":material/slideshow:", on_click=toggle_presenting, args=(True,),
                   help="Only the rung, in large type (P). F fills the screen.")  # fmt: skip
@@ -86,7 +87,6 @@ def buttons(page: Page) -> None:
                      help="Any two rungs, N, block sizes, GPUs or orders side by side"):  # fmt: skip
             sides.set_sides(sides.side_on_page(1), sides.side_on_page())
             st.switch_page("views/compare/page.py")
-        follow_button()
 
 
 def look_of(page: Page) -> Look:
