@@ -282,9 +282,10 @@ class Port:
         if array is None:
             return None
         relative = raw - (array.base - offset)
-        if int(relative.view(np.uint64).max()) > array.size - size or array.size < size:
+        bits, last = int(np.bitwise_or.reduce(relative, axis=None)), array.size - size
+        if bits & (size - 1):
             return None
-        if size > 1 and int(np.bitwise_or.reduce(relative, axis=None)) & (size - 1):
+        if not 0 <= bits <= last and (last < 0 or int(relative.view(np.uint64).max()) > last):  # no number is above bits
             return None
         return None if array.sparse and array.absent(relative, size).any() else (array, relative >> self.shift)
 
@@ -352,7 +353,8 @@ class Port:
     def _inside(self, at: Array, mask: Mask, words: Words, space: str) -> Array:
         """Check the offsets and return them."""
         size = self.site.size
-        if at.size == 1 and 0 <= int(at.item()) <= words.size - size and not int(at.item()) & (size - 1):
+        bits = int(np.bitwise_or.reduce(at, axis=None))  # no offset is above it
+        if 0 <= bits <= words.size - size and not bits & (size - 1):
             return at
         wrong = (at.view(np.uint64) > max(words.size - size, -1) % (1 << 64)) | ((at & (size - 1)) != 0)
         if words.size < size:
