@@ -285,7 +285,9 @@ class Port:
         bits, last = int(np.bitwise_or.reduce(relative, axis=None)), array.size - size
         if bits & (size - 1):
             return None
-        if not 0 <= bits <= last and (last < 0 or int(relative.view(np.uint64).max()) > last):  # no number is above bits
+        if not 0 <= bits <= last and (
+            last < 0 or int(relative.view(np.uint64).max()) > last
+        ):  # no number is above bits
             return None
         return None if array.sparse and array.absent(relative, size).any() else (array, relative >> self.shift)
 

@@ -21,8 +21,9 @@ from engine.backends.emulator.state.events import Access
 from engine.backends.emulator.state.machine import Machine
 from engine.records import Array
 
-_MOST_WARPS, _MOST_BLOCKS = 2048, 1 << 16  # of a grid that counts by them
+_MOST_WARPS, _MOST_BLOCKS = 256, 1 << 16  # of a grid that counts by them
 _MOST_CLOCKS = 1 << 24  # in the rows of a launch, 4 bytes each
+_AT_ONCE = 1 << 20  # clocks that are joined at once
 _MOST_FLAGS = 1 << 16  # words
 _NO_WORD = np.iinfo(np.int64).min
 _COLLECT = 1024  # rows from which unused ones are dropped
@@ -48,7 +49,6 @@ class Rows:
         self._table: Array = np.zeros((1, groups), np.int32)
         self._used = 1
         self._collect_at = min(_COLLECT, self._most // 2)
-        self._joined: dict[tuple[int, int], int] = {}  # by the two numbers, the smaller one first
 
     @property
     def full(self) -> bool:
@@ -74,8 +74,9 @@ class Rows:
         least, most = np.minimum(one, other), np.maximum(one, other)
         unlike = ((least > 0) & (least < most)).nonzero()
         if unlike[0].size:
-            pairs = zip(least[unlike].tolist(), most[unlike].tolist(), strict=True)
-            most[unlike] = [self._join(pair) for pair in pairs]
+            pairs, place = np.unique(least[unlike] << 32 | most[unlike], return_inverse=True)
+            parts = 1 + pairs.size * self._table.shape[1] // _AT_ONCE
+            most[unlike] = np.concatenate([self._join(*_split(part)) for part in np.array_split(pairs, parts)])[place]
         return most
 
     def join_all(self, numbers: Array) -> Array:
@@ -97,18 +98,16 @@ class Rows:
         for numbers in used:
             numbers[:] = np.searchsorted(live, numbers)
         self._used, self._collect_at = live.size, max(min(_COLLECT, self._most // 2), 2 * live.size)
-        self._joined.clear()
         if 2 * live.size > self._most:
             self._lose(0)
 
-    def _join(self, pair: tuple[int, int]) -> int:
-        found = self._joined.get(pair)
-        if found is None:
-            one, other = self._table[pair[0]], self._table[pair[1]]
-            later = np.maximum(one, other)
-            equal = [number for number, row in zip(pair, (one, other), strict=True) if (row == later).all()]
-            found = self._joined[pair] = equal[0] if equal else int(self._keep(later[None])[0])
-        return found
+    def _join(self, one: Array, other: Array) -> Array:
+        first, second = self._table[one], self._table[other]
+        later = np.maximum(first, second)
+        made: Array = np.where((later == first).all(axis=1), one, other)
+        new = ((later != second).any(axis=1) & (made == other)).nonzero()[0]
+        made[new] = self._keep(later[new])
+        return made
 
     def _keep(self, rows: Array) -> Array:
         first, last = self._used, self._used + len(rows)
@@ -324,13 +323,17 @@ def _words_of(access: Access) -> int:
     return max(1, access.site.size // 4)
 
 
+def _split(pairs: Array) -> tuple[Array, Array]:
+    return pairs >> 32, pairs & 0xFFFFFFFF
+
+
 def _turns(groups: Array, rows: Array) -> Iterator[tuple[Array, Array]]:
     """Yield the pairs of a group and a row other than 0, at most one pair per group at a time."""
     read = rows.nonzero()[0]
     if not read.size:
         return
     pairs = np.unique(groups[read] << 32 | rows[read])
-    groups, rows = pairs >> 32, pairs & 0xFFFFFFFF
+    groups, rows = _split(pairs)
     starts = starts_of(groups)
     turn = np.arange(groups.size) - np.repeat(starts, np.diff(starts, append=groups.size))
     for now in range(int(turn.max()) + 1):
