@@ -142,7 +142,7 @@ def tried_file(repository: str, name: str, raw: bytes) -> Iterator[Row]:
         try:
             found = kernels(path)
         except (NotRunnable, CompileError) as error:
-            template = isinstance(error, NotRunnable) and "no kernel" not in str(error)
+            template = isinstance(error, NotRunnable) and not re.search("no kernel|only declared", str(error))
             yield Row(repository, name, "", "template" if template else "not compiled", said=str(error))
             return
     lacking = {row["kernel"]: row["not_emulated"] for row in answer.record.get("kernels", ())}
