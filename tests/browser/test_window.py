@@ -25,6 +25,7 @@ def test_two_windows_step_together_and_the_hall_asks(browser: Browser, tmp_path:
         hall = tab(browser)
         hall.goto(f"{url}/?ladder=harris&rung=reduce_strided&present=1&reveal=all")
         expect(hall.locator(".room[data-key]")).to_be_attached()
+        expect(hall.locator(".presenting h1")).to_be_visible()  # from now on the slide's keys count
         with hall.expect_popup() as opened:
             hall.keyboard.press("w")
         window = opened.value
