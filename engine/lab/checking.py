@@ -4,6 +4,8 @@ check_rung(choice) -> Checked: a rung's own plan and check, with the draft as it
 
 check_own(setup, n, text, ...) -> Checked: the user's own launch, against a named reference or none
 
+estimate_own(setup, n, text, ...) -> Estimate: of its time on a GPU
+
 time_own(setup, n, text, ...) -> Measurement: the same on a GPU
 """
 
@@ -35,6 +37,7 @@ from engine.lab.references import check_against as checked_against
 from engine.lab.references import reference_named
 from engine.lab.setups import Launching, Setup, launching
 from engine.machine.environment import environment
+from engine.model.estimate import Estimate
 from engine.plan import plan
 from engine.records import (
     Array,
@@ -252,6 +255,15 @@ def _checked_own(setup: Setup, n: int, text: str, file_name: str, schedule: str 
     except _FAILURES as error:
         return _failed(asked, error, file_name)
     return replace(_record(asked, own, run, found), barred=why_barred(None, [(own.source, own.symbol)]))
+
+
+def estimate_own(setup: Setup, n: int, text: str, file_name: str) -> Estimate:
+    """Estimate the time of a reader's own launch on the H200. NotRunnable, CompileError, RunFailed."""
+    made = launching(setup, n)
+    own = kernel(f"{text}\n", setup.kernel, called=file_name)
+    made = _fitting(setup, made, own)
+    return own.estimate(made.grid, made.block, made.arguments, shared=made.shared, cooperative=setup.cooperative,
+                        seconds=SECONDS)  # fmt: skip
 
 
 def time_own(setup: Setup, n: int, text: str, file_name: str) -> Measurement:

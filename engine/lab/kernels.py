@@ -13,6 +13,7 @@ from functools import cached_property, lru_cache, partial
 from html import escape
 from pathlib import Path
 from types import ModuleType
+from zlib import adler32
 
 import numpy as np
 
@@ -136,8 +137,8 @@ class KernelRun:
     def estimate(self) -> Estimate:
         """Estimate the launch's time on a GPU: `time_us`, from `low_us` to `high_us`, with its `parts` and `what_ifs`.
 
-        It launches once more, to observe the costs. NotRunnable: this run was on a GPU, which can be timed, or its
-        `gpu` has no known number of SMs.
+        It launches once more, to observe the costs. NotRunnable: this run was on a GPU, which can be timed, its `gpu`
+        has no known number of SMs, or an array was changed since.
         """
         if self.again is None:
             raise NotRunnable("A run on a GPU has no estimate: time it with `kernel.time(...)`.")
@@ -168,6 +169,12 @@ def _cell(count: float, most: float) -> str:
     if not count:
         return "<td></td>"
     return f"<td style='background:rgba(228,112,37,{0.05 + 0.4 * count / most:.2f})'>{count:,.0f}</td>"
+
+
+def _sums_of(handed: LaunchArguments, given: Mapping[str, Array]) -> dict[str, int]:
+    """Return a checksum of each array and variable."""
+    every = {**handed.arrays, **given}
+    return {name: adler32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data) for name, array in every.items()}
 
 
 Sizes = int | Sequence[int]
@@ -244,7 +251,7 @@ class OwnKernel:
             lines=lines_of(Source(self.source.name, self.text, ""), observers),
             findings=results.findings(observers),
             printed=tuple("".join(machine.output).splitlines()),
-            again=partial(self._estimated, step, handed, given, seconds, gpu),
+            again=partial(self._estimated, step, handed, given, seconds, gpu, _sums_of(handed, given)),
         )
 
     def _launched(
@@ -268,10 +275,43 @@ class OwnKernel:
             held[name].data[: variables[name].size] = np.ascontiguousarray(value).view(np.uint8).reshape(-1)
         return launch_with(there, step, bytes_of, observers, order, Options(seconds=seconds)), placed, held
 
-    def _estimated(
-        self, step: Launch, handed: LaunchArguments, given: Mapping[str, Array], seconds: float, gpu: str | None
+    def estimate(
+        self,
+        grid: Sizes,
+        block: Sizes,
+        args: Sequence[Argument | Structure] = (),
+        *,
+        shared: int = 0,
+        cooperative: bool = False,
+        symbols: Mapping[str, Array] | None = None,
+        seconds: float = SECONDS,
+        gpu: str | None = None,
     ) -> Estimate:
-        """Launch again for its costs, and return the estimate of its time on `gpu`, or on the H200."""
+        """Launch once on the emulator for its costs, and estimate its time on `gpu`, or on the H200.
+
+        As for `run`, whose `estimate` is the same after its launch. NotRunnable, RunFailed.
+        """
+        handed, step = self._asked(grid, block, args, array_names(self.parameters, None), shared, cooperative)
+        given = dict(symbols or {})
+        return self._estimated(step, handed, given, seconds, gpu, _sums_of(handed, given))
+
+    def _estimated(
+        self,
+        step: Launch,
+        handed: LaunchArguments,
+        given: Mapping[str, Array],
+        seconds: float,
+        gpu: str | None,
+        before: Mapping[str, int],
+    ) -> Estimate:
+        """Launch again for its costs, and return the estimate of its time on `gpu`, or on the H200. `before`: the
+        checksums of the arrays when the kernel ran."""
+        changed = [name for name, found in _sums_of(handed, given).items() if found != before[name]]
+        if changed:
+            raise NotRunnable(
+                f"{changed[0]} was changed after the launch, so a launch for the costs would be another one: run the "
+                "kernel again and read `estimate` before the array changes."
+            )
         watching = CostObserver()
         self._launched(Device(), step, handed, given, (watching,), LOCKSTEP, seconds)
         (costs,) = watching.costs()

@@ -42,11 +42,11 @@ _WAIT_PART = {"dram_load": "latency", "far_load": "latency", "near_load": "laten
               "constant": "latency", "local": "latency", "shared": "shared", "shared_passes": "shared",
               "shared_atomic": "shared", "shuffle": "shared", "barrier": "barriers", "atomic": "atomics"}  # fmt: skip
 WHAT_IFS = {
-    "conflicts": "without bank conflicts",
-    "coalesced": "if every request were coalesced",
-    "occupancy": "with twice the blocks on an SM",
-    "barriers": "with half the barriers",
-    "launches": "without gaps between launches",
+    "conflicts": "Without bank conflicts",
+    "coalesced": "If every request were coalesced",
+    "occupancy": "With twice the blocks on an SM",
+    "barriers": "With half the barriers",
+    "launches": "Without gaps between launches",
 }
 _WORTH_SAYING = 0.97  # of the time: a what-if that saves less is not told
 
@@ -54,20 +54,22 @@ _WORTH_SAYING = 0.97  # of the time: a what-if that saves less is not told
 @dataclass(frozen=True)
 class Gpu:
     """The constants of a GPU. `origin`: where they come from, in words. `bands`: for an estimate of at least so many
-    floors the factors (low, high) of its band. `most`: the largest value of each term that the fit saw, in cycles."""
+    floors the factors (low, high) of its band; `hot_bands`: the same with the data in the L2 cache. `most`: the largest
+    value of each term that the fit saw, in cycles."""
 
     name: str
     model: GpuModel
     constants: Mapping[str, float]
     floor_us: float
     bands: Sequence[tuple[float, float, float]]
+    hot_bands: Sequence[tuple[float, float, float]]
     most: Mapping[str, float]
     origin: str
 
-    def band(self, time_us: float) -> tuple[float, float]:
+    def band(self, time_us: float, cold: bool) -> tuple[float, float]:
         """Return the factors of the band of an estimate."""
-        found = [(low, high) for above, low, high in self.bands if time_us >= above * self.floor_us]
-        return found[-1] if found else (self.bands[0][1], self.bands[0][2])
+        bands = self.bands if cold else self.hot_bands
+        return [(low, high) for above, low, high in bands if time_us >= above * self.floor_us or not above][-1]
 
 
 @dataclass(frozen=True)
@@ -107,9 +109,9 @@ def gpu(model: GpuModel = H200) -> Gpu:
         "dram_bytes": known.constants["dram_bytes"] * model.bandwidth_gb_s / H200.bandwidth_gb_s,
         "l2_bytes": known.constants["l2_bytes"] * model.multiprocessors / H200.multiprocessors,
     }
-    wider = [(above, low**2, high**2) for above, low, high in known.bands]
+    bands, hot = ([(above, low**2, high**2) for above, low, high in each] for each in (known.bands, known.hot_bands))
     origin = "no runs recorded: constants of the H200, with the bandwidth and SMs of its data sheet, and a wide band"
-    return Gpu(model.name, model, {**known.constants, **changed}, known.floor_us, wider, known.most, origin)
+    return Gpu(model.name, model, {**known.constants, **changed}, known.floor_us, bands, hot, known.most, origin)
 
 
 def read_gpu(path: Path) -> Gpu:
@@ -117,39 +119,43 @@ def read_gpu(path: Path) -> Gpu:
     content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     constants = {name: one["value"] for name, one in content["constants"].items()}
     model = GPU_MODELS[content["model"]]
-    bands = [tuple(row) for row in content["bands"]]
-    return Gpu(model.name, model, constants, content["floor_us"], bands, content["most"], content["origin"])
+    bands, hot = ([tuple(row) for row in content[name]] for name in ("bands", "hot_bands"))
+    return Gpu(model.name, model, constants, content["floor_us"], bands, hot, content["most"], content["origin"])
 
 
-def estimate(costs: RunCosts, on: Gpu) -> Estimate:
-    """Return the estimate of a run with these costs."""
+def estimate(costs: RunCosts, on: Gpu, cold: bool = True) -> Estimate:
+    """Return the estimate of a run with these costs. `cold`: whether its data come from DRAM, not from the L2 cache."""
     columns = formulas.columns([costs.launches], on.model)
     reason = refusal(costs.launches) or _beyond(columns, on)
     if reason is not None:
-        return Estimate(None, None, None, {}, {}, None, None, on.name, on.origin, reason=reason)
-    time = _time(columns, costs.zeros, on)
-    low, high = on.band(time)
-    parts = _parts(columns, costs.zeros, on)
+        return no_estimate(reason, on)
+    run = _Run(columns, costs.zeros, on, cold)
+    time = run.time_us()
+    low, high = on.band(time, cold)
+    parts = run.parts()
     largest = max((name for name in parts if name != "launch"), key=lambda name: parts[name], default=None)
     what_ifs = {
-        name: saved
-        for name in WHAT_IFS
-        if (saved := _what_if(name, columns, costs.zeros, on)) is not None and saved < _WORTH_SAYING * time
+        name: saved for name in WHAT_IFS if (saved := run.what_if(name)) is not None and saved < _WORTH_SAYING * time
     }
     return Estimate(time * low, time, time * high, parts, what_ifs, largest, _line_of(largest, costs.launches), on.name,
                     on.origin)  # fmt: skip
 
 
-def anchored(costs: RunCosts, original: RunCosts, recorded_us: float, on: Gpu) -> Estimate:
+def no_estimate(reason: str, on: Gpu) -> Estimate:
+    """Return an estimate without times. `reason`: why, as a sentence."""
+    return Estimate(None, None, None, {}, {}, None, None, on.name, on.origin, reason=reason)
+
+
+def anchored(costs: RunCosts, original: RunCosts, recorded_us: float, on: Gpu, cold: bool = True) -> Estimate:
     """Return the estimate of an edited kernel: the recorded time of the original, times the model's ratio of both."""
-    own, before = estimate(costs, on), estimate(original, on)
+    own, before = estimate(costs, on, cold), estimate(original, on, cold)
     if own.time_us is None or before.time_us is None:
         return own
     time = recorded_us * own.time_us / before.time_us
     factor = time / own.time_us
     # Both texts share most of what the model misses, so the band is narrower: that of the change alone.
     changed = min(1.0, abs(log(own.time_us / before.time_us)) + 0.2)
-    low, high = (exp(log(one) * changed) for one in on.band(time))
+    low, high = (exp(log(one) * changed) for one in on.band(time, cold))
     return replace(own, low_us=time * low, time_us=time, high_us=time * high, anchored=True,
                    parts={name: value * factor for name, value in own.parts.items()},
                    what_ifs={name: value * factor for name, value in own.what_ifs.items()})  # fmt: skip
@@ -179,29 +185,49 @@ def _beyond(columns: Launches, on: Gpu) -> str | None:
     return None
 
 
-def _time(one: Launches, zeros: int, on: Gpu) -> float:
-    return float(formulas.time_us(one, np.array([zeros]), np.array([on.floor_us]), on.constants, on.model)[0])
+@dataclass(frozen=True)
+class _Run:
+    """The launches of one run on a GPU, and the number of buffers that it clears."""
 
+    launches: Launches
+    zeros: int
+    on: Gpu
+    cold: bool
 
-def _parts(one: Launches, zeros: int, on: Gpu) -> dict[str, float]:
-    """Return what the parts take. Terms that hide behind each other share their time as the formula weights them."""
-    c, q = on.constants, on.constants["overlap"]
-    found = formulas.terms(one, c, on.model)
-    powers = {name: found[name] ** q for name in formulas.TERMS}
-    whole = sum(powers.values())
-    together = whole ** (1 / q)
-    made = dict.fromkeys(PARTS, 0.0)
-    starts = one.blocks.size * c["start_cycles"] / c["clock_mhz"]
-    made["launch"] = on.floor_us + starts + c["launch_us"] * (one.blocks.size - 1) + c["zero_us"] * zeros
-    waits = formulas.waits(one, c)
-    for name, value in powers.items():
-        cycles = np.where(whole > 0, value / np.where(whole > 0, whole, 1) * together, 0)
-        if name == "waves":
-            _add_waits(made, waits, cycles, c)
-        else:
-            made[_PART_OF[name]] += float(cycles.sum()) / c["clock_mhz"]
-    _add_waits(made, waits, found["chain"], c)
-    return {name: value for name, value in made.items() if value > 0}
+    def time_us(self) -> float:
+        floor, c = np.array([self.on.floor_us]), self.on.constants
+        return float(
+            formulas.time_us(self.launches, np.array([self.zeros]), floor, c, self.on.model, self.cold)[0]
+        )  # fmt: skip
+
+    def parts(self) -> dict[str, float]:
+        """Return what the parts take. Terms that hide behind each other share time as the formula weights them."""
+        one, c, q = self.launches, self.on.constants, self.on.constants["overlap"]
+        found = formulas.terms(one, c, self.on.model, self.cold)
+        powers = {name: found[name] ** q for name in formulas.TERMS}
+        whole = sum(powers.values())
+        together = whole ** (1 / q)
+        made = dict.fromkeys(PARTS, 0.0)
+        starts = one.blocks.size * c["start_cycles"] / c["clock_mhz"]
+        made["launch"] = self.on.floor_us + starts + c["launch_us"] * (one.blocks.size - 1) + c["zero_us"] * self.zeros
+        waits = formulas.waits(one, c, self.cold)
+        for name, value in powers.items():
+            cycles = np.where(whole > 0, value / np.where(whole > 0, whole, 1) * together, 0)
+            if name == "waves":
+                _add_waits(made, waits, cycles, c)
+            else:
+                made[_PART_OF[name]] += float(cycles.sum()) / c["clock_mhz"]
+        _add_waits(made, waits, found["chain"], c)
+        return {name: value for name, value in made.items() if value > 0}
+
+    def what_if(self, name: str) -> float | None:
+        """Return the time with one cost gone; None if the run has no such cost."""
+        if name == "launches":
+            if self.launches.blocks.size == 1 and not self.zeros:
+                return None
+            c = {**self.on.constants, "launch_us": 0.0, "zero_us": 0.0}
+            return replace(self, on=replace(self.on, constants=c)).time_us()
+        return replace(self, launches=formulas.CHANGES[name](self.launches)).time_us()
 
 
 def _add_waits(made: dict[str, float], waits: Mapping[str, Array], cycles: Array, c: Mapping[str, float]) -> None:
@@ -210,28 +236,6 @@ def _add_waits(made: dict[str, float], waits: Mapping[str, Array], cycles: Array
     for name, value in waits.items():
         share = np.where(whole > 0, value / np.where(whole > 0, whole, 1), 0)
         made[_WAIT_PART.get(name, "issue")] += float((share * cycles).sum()) / c["clock_mhz"]
-
-
-def _what_if(name: str, one: Launches, zeros: int, on: Gpu) -> float | None:
-    """Return the time with one cost gone; None if the run has no such cost."""
-    count = one.count
-    if name == "conflicts":
-        gone = {
-            f"shared_{kind}_wavefronts": count[f"shared_{kind}_wavefronts"] - count[f"shared_{kind}_conflicts"]
-            for kind in ("load", "store", "atomic")
-        }
-        return _time(one.with_counts(**gone), zeros, on)
-    if name == "coalesced":
-        return _time(formulas.coalesced(one), zeros, on)
-    if name == "occupancy":
-        return _time(replace(one, resident=one.resident * 2), zeros, on)
-    if name == "barriers":
-        halved = replace(one, path={**one.path, "barrier": one.path["barrier"] / 2})
-        return _time(halved, zeros, on)
-    if one.blocks.size == 1 and not zeros:
-        return None
-    c = {**on.constants, "launch_us": 0.0, "zero_us": 0.0}
-    return _time(one, zeros, replace(on, constants=c))
 
 
 # For a part: the count of a line that it grows with.
@@ -264,16 +268,25 @@ def _line_of(part: str | None, launches: Sequence[LaunchCosts]) -> int | None:
     return best if best and weights[best] > 0 else None
 
 
+def headline(found: Estimate) -> str:
+    """Return the shortest sentence of an estimate, for a slide."""
+    return found.reason or f"Estimated {_range(found)}: a model, not measured."
+
+
+def _range(found: Estimate) -> str:
+    time, low, high = (three_digits(value or 0) for value in (found.time_us, found.low_us, found.high_us))
+    return f"{time} µs ({low} to {high})"
+
+
 def sentences(found: Estimate) -> tuple[str, ...]:
     """Return an estimate in words: the time with its band, what takes most of it, and what would pay."""
     if found.time_us is None or found.low_us is None or found.high_us is None:
         return (found.reason or "",)
-    unit = [three_digits(value) for value in (found.time_us, found.low_us, found.high_us)]
-    said = [f"Estimated {unit[0]} µs on the {found.gpu}, {unit[1]} to {unit[2]}: a model, not measured."]
+    said = [f"Estimated {_range(found)} on the {found.gpu}: a model, not measured."]
     if found.largest is not None:
         share = found.parts[found.largest] / found.time_us
-        place = f" Line {found.line}." if found.line else ""
-        said.append(f"{PARTS[found.largest][0]}: {share:.0%} of it.{place}")
+        place = f", most of it in line {found.line}" if found.line else ""
+        said.append(f"The largest part: {PARTS[found.largest][0]}, {share:.0%}{place}.")
     best = sorted(found.what_ifs, key=lambda name: found.what_ifs[name])
-    said += [f"{WHAT_IFS[name].capitalize()}: {three_digits(found.what_ifs[name])} µs." for name in best]
+    said += [f"{WHAT_IFS[name]}: {three_digits(found.what_ifs[name])} µs." for name in best]
     return tuple(said)

@@ -14,9 +14,10 @@ import argparse
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,12 +25,13 @@ import numpy as np
 from engine.catalogue import KERNELS, LADDERS
 from engine.catalogue.gpu_models import GPU_MODELS, GpuModel
 from engine.history.recordings import FOLDER as RECORDED
-from engine.history.recordings import KEY, Recording, files, read
+from engine.history.recordings import KEY, Recording, files, read, read_compressed, write_compressed
+from engine.lectures.changes import meant
 from engine.model import estimate, formulas
 from engine.model.formulas import CONSTANTS, FITTED, Launches
 from engine.model.sample import chosen, known_costs
 from engine.plan import Key
-from engine.records import Array
+from engine.records import CACHE_STATES, Array
 
 HELD_OUT = ("floats", "volta", "transpose")
 WORTH_ORDERING = 0.10  # neighbouring rungs whose recorded times differ by less are not compared
@@ -164,11 +166,15 @@ def _weights(topics: Array) -> Array:
 
 @dataclass(frozen=True)
 class Judged:
-    """The errors log(estimated / recorded) of runs that no fit has seen, and the fit to all topics but HELD_OUT."""
+    """The errors log(estimated / recorded) of runs that no fit has seen, and the fit to all topics but HELD_OUT.
+
+    `without`: name of formulas.CHANGES -> the estimated time of each run with this cost gone.
+    """
 
     rows: Rows
     values: Array
     errors: Array
+    without: Mapping[str, Array]
 
     @property
     def estimates(self) -> Array:
@@ -176,16 +182,24 @@ class Judged:
         return self.rows.time_us * np.exp(self.errors)
 
 
-def judged(rows: Rows, model: GpuModel, known: Mapping[str, float]) -> Judged:
-    """Estimate each topic from a fit to the others; HELD_OUT from a fit to all others."""
-    base = ~np.isin(rows.topics, HELD_OUT)
-    values = fit(rows.part(base), model, known)
-    errors = estimated(values, rows, model, known) - np.log(rows.time_us)
-    for topic in np.unique(rows.topics[base]).tolist():
+def judged(rows: Rows, model: GpuModel, known: Mapping[str, float], fitted: Rows | None = None) -> Judged:
+    """Estimate each topic from a fit to the others; HELD_OUT from a fit to all others.
+
+    `fitted`: the runs of the fits, else `rows`; with other caches these are the same ones.
+    """
+    seen = fitted or rows
+    base = ~np.isin(seen.topics, HELD_OUT)
+    values = fit(seen.part(base), model, known)
+    errors, without = np.zeros(rows.time_us.size), {name: np.zeros(rows.time_us.size) for name in formulas.CHANGES}
+    for topic in np.unique(rows.topics).tolist():
         own = rows.topics == topic
-        apart = fit(rows.part(base & ~own), model, known, values)
-        errors[own] = estimated(apart, rows.part(own), model, known) - np.log(rows.time_us[own])
-    return Judged(rows, values, errors)
+        apart = values if topic in HELD_OUT else fit(seen.part(base & (seen.topics != topic)), model, known, values)
+        part = rows.part(own)
+        errors[own] = estimated(apart, part, model, known) - np.log(part.time_us)
+        for name, changed in formulas.CHANGES.items():
+            gone = replace(part, launches=changed(part.launches))
+            without[name][own] = np.exp(estimated(apart, gone, model, known))
+    return Judged(rows, values, errors, without)
 
 
 def bands(found: Judged) -> list[tuple[float, float, float]]:
@@ -227,6 +241,35 @@ def in_order(found: Judged) -> tuple[int, int]:
     return right, pairs
 
 
+# A rung that lowers this counter is what the rung before would be without this cost.
+_SHOWS = {"bank_conflicts": "conflicts", "sectors_per_load": "coalesced", "sectors": "coalesced"}
+
+
+def what_if_errors(found: Judged) -> dict[tuple[str, str, str], Array]:
+    """Return log(estimated without a cost / recorded of the next rung), for each rung of a lecture that takes only this
+    cost away: it brings no new passes through shared memory.
+
+    The key: (what if, kernel, kernel of the next rung); a value for each pair of runs under equal conditions.
+    """
+    place = {key: i for i, key in enumerate(found.rows.keys)}
+    made: dict[tuple[str, str, str], Array] = {}
+    count, run = found.rows.launches.count, found.rows.launches.run
+    passes = np.bincount(run, sum(count[f"shared_{kind}_wavefronts"] for kind in ("load", "store", "atomic")))
+    for ladder in (each for each in LADDERS.values() if each.name != f"all-{each.topic}"):
+        for position in range(1, len(ladder.rungs)):
+            counter, way = meant(ladder, position) or ("", "")
+            one, two = (ladder.rungs[at].kernel for at in (position - 1, position))
+            if way != "fall" or counter not in _SHOWS:
+                continue
+            pairs = [(i, j) for key, i in place.items() if key[0] == one
+                     and (j := _beside(key, two, place)) is not None and passes[j] <= passes[i]]  # fmt: skip
+            at, beside = (np.array(each, int) for each in zip(*pairs, strict=True)) if pairs else ((), ())
+            name = _SHOWS[counter]
+            if pairs:
+                made[name, one, two] = np.log(found.without[name][at] / found.rows.time_us[beside])
+    return made
+
+
 def _beside(key: Key, kernel: str, place: Mapping[Key, int]) -> int | None:
     """Return the run of another kernel at the same N, block size and type."""
     same = [KEY.index(name) for name in ("n", "block_size", "dtype", "grid_asked")]
@@ -241,7 +284,7 @@ def table(found: Judged, model: GpuModel) -> str:
     """Return the table of the judgement."""
     base = ~np.isin(found.rows.topics, HELD_OUT)
     lines = [f"{model.name}: {len(found.rows.keys):,} recorded runs, {len(_fitted())} fitted constants",
-             f"{'topic':24}{'runs':>6}{'median':>9}{'p90':>9}{'typical':>9}"]  # fmt: skip
+             f"{'topic':64}{'runs':>6}{'median':>9}{'p90':>9}{'typical':>9}"]  # fmt: skip
     for topic in np.unique(found.rows.topics).tolist():
         note = ", in no fit" if topic in HELD_OUT else ""
         lines.append(_line(topic + note, found.errors[found.rows.topics == topic]))
@@ -251,6 +294,9 @@ def table(found: Judged, model: GpuModel) -> str:
                  f"{right} of {pairs} ({right / max(1, pairs):.1%})")  # fmt: skip
     share = inside(found)
     lines.append(f"recorded times inside the band: {share:.1%}; bands {bands(found)}")
+    what_ifs = what_if_errors(found)
+    lines += [_line(f"what if: {name}, {one} as {two}", errors) for (name, one, two), errors in what_ifs.items()]
+    lines.append(_line("what if, all", np.concatenate(list(what_ifs.values())) if what_ifs else np.zeros(1)))
     kernels = np.array([key[0] for key in found.rows.keys])
     medians = {name: float(np.median(found.errors[kernels == name])) for name in np.unique(kernels).tolist()}
     worst = sorted(medians, key=lambda name: -abs(medians[name]))[:12]
@@ -271,13 +317,13 @@ def inside(found: Judged) -> float:
 def _line(name: str, errors: Array) -> str:
     size = np.expm1(np.abs(errors))
     typical = np.expm1(np.median(errors))
-    return f"{name:24}{errors.size:6}{np.median(size):9.1%}{np.percentile(size, 90):9.1%}{typical:+9.1%}"
+    return f"{name:64}{errors.size:6}{np.median(size):9.1%}{np.percentile(size, 90):9.1%}{typical:+9.1%}"
 
 
 # ---- the file of a GPU
 
 
-def content(found: Judged, gpu: str, known: Mapping[str, float], origin: str) -> dict[str, Any]:
+def content(found: Judged, hot: Judged, gpu: str, known: Mapping[str, float], origin: str) -> dict[str, Any]:
     """Return what the file of a GPU holds: every constant with its unit, meaning and source."""
     values = {**constants_of(found.values), **known}
     parts = formulas.terms(found.rows.launches, values, GPU_MODELS[gpu])
@@ -287,6 +333,7 @@ def content(found: Judged, gpu: str, known: Mapping[str, float], origin: str) ->
         "floor_us": float(np.median(found.rows.floor_us)),
         "runs": len(found.rows.keys),
         "bands": bands(found),
+        "hot_bands": bands(hot),
         "most": {name: round(float(cycles.max()), 1) for name, cycles in parts.items()},
         "constants": {
             name: {"value": float(f"{values[name]:.4g}"), "unit": one.unit, "meaning": one.meaning,
@@ -294,6 +341,48 @@ def content(found: Judged, gpu: str, known: Mapping[str, float], origin: str) ->
             for name, one in CONSTANTS.items()
         },
     }  # fmt: skip
+
+
+def judged_file(gpu: str) -> Path:
+    """Return the file with the recorded and the estimated time of every judged run of a GPU."""
+    return estimate.FOLDER / "judged" / f"{gpu}.json.gz"
+
+
+@dataclass(frozen=True)
+class JudgedRun:
+    """A recorded run with its recorded time, and its time as estimated by a fit that has not seen its topic."""
+
+    key: Key
+    recorded_us: float
+    estimated_us: float
+
+    @property
+    def topic(self) -> str:
+        """Return the name of its topic."""
+        return KERNELS[self.key[0]].topic
+
+    @property
+    def off(self) -> float:
+        """Return by how much the larger of both times is larger: 0.1 for 10%."""
+        return max(self.estimated_us / self.recorded_us, self.recorded_us / self.estimated_us) - 1
+
+
+@lru_cache(maxsize=4)
+def judged_runs(gpu: str) -> tuple[JudgedRun, ...]:
+    """Return the judged runs in the file of a GPU."""
+    rows = read_compressed(judged_file(gpu))["rows"]
+    return tuple(JudgedRun(tuple(row[:-2]), *row[-2:]) for row in rows if row[0] in KERNELS)
+
+
+def judged_gpus() -> tuple[str, ...]:
+    """Return the names of the GPUs with judged runs, in the order of GPU_MODELS."""
+    return tuple(name for name in GPU_MODELS if judged_file(name).exists())
+
+
+def _rows_in_file(found: Judged) -> dict[str, Any]:
+    rows = zip(found.rows.keys, found.rows.time_us.tolist(), found.estimates.tolist(), strict=True)
+    return {"key": [*KEY, "recorded_us", "estimated_us"],
+            "rows": [[*key, float(f"{time:.5g}"), float(f"{guess:.5g}")] for key, time, guess in rows]}  # fmt: skip
 
 
 def _source(name: str, known: Mapping[str, float]) -> str:
@@ -353,17 +442,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Fit, judge and print; with --write, write the file of the GPU."""
     parser = argparse.ArgumentParser(prog="python -m engine.model.fit", description="Fits and judges the time model.")
     parser.add_argument("--gpu", default="h200", choices=sorted(GPU_MODELS))
-    parser.add_argument("--cache", default="cold-clean")
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args(arguments)
     model, known = GPU_MODELS[options.gpu], known_of(options.gpu)
     with np.errstate(divide="ignore"):
-        found = judged(rows_of(options.gpu, options.cache), model, known)
+        cold = rows_of(options.gpu)
+        found = judged(cold, model, known)
+        others = {cache: judged(rows_of(options.gpu, cache), model, known, cold) for cache in CACHE_STATES[1:]}
         if options.write:
             origin = f"fitted to {len(found.rows.keys):,} recorded runs of the {model.name}"
             path = estimate.FOLDER / f"{options.gpu}.json"
-            path.write_text(json.dumps(content(found, options.gpu, known, origin), indent=1) + "\n", encoding="utf-8")
+            made = content(found, others["hot"], options.gpu, known, origin)
+            path.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
+            write_compressed(judged_file(options.gpu), _rows_in_file(found))
         print(table(found, model))
+        for cache, other in others.items():
+            print(_line(f"{cache}, one topic left out", other.errors[~np.isin(other.rows.topics, HELD_OUT)]))
+            print(_line(f"{cache}, in no fit", other.errors[np.isin(other.rows.topics, HELD_OUT)]))
     return 0
 
 

@@ -11,7 +11,7 @@ but the first. They overlap: with a large q the longest alone decides.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 
@@ -174,17 +174,45 @@ def time_us(one: Launches, zeros: Array, floor_us: Array, c: Constants, gpu: Gpu
 
 
 def coalesced(one: Launches) -> Launches:
-    """Return the launches as if the lanes of every request were neighbours: one line and four sectors a request."""
-    count = one.count
-    loads = np.minimum(count["global_load_sectors"], 4 * count["global_load_requests"])
-    share = np.where(count["global_load_sectors"] > 0, loads / np.maximum(count["global_load_sectors"], 1), 1)
-    return one.with_counts(
+    """Return the launches as if the lanes of every request were neighbours: one line and four sectors a request.
+
+    The bytes from DRAM stay. Where one request brought 32 new sectors for the next seven, each brings four of its own:
+    so more loads of the slowest warp go that far.
+    """
+    count, path = one.count, one.path
+    sectors = np.maximum(count["global_load_sectors"], 1)
+    share = np.minimum(sectors, SECTORS_OF_LINE * count["global_load_requests"]) / sectors
+    share = np.where(count["global_load_sectors"] > 0, share, 1)
+    loads = path["dram_load"] + path["far_load"] + path["near_load"]
+    dram = np.minimum(loads, path["dram_load"] / np.maximum(share, 1 / 8))
+    far = np.minimum(loads - dram, path["far_load"])
+    counts = one.with_counts(
         load_lines=np.minimum(count["load_lines"], count["global_load_requests"]),
         store_lines=np.minimum(count["store_lines"], count["global_store_requests"]),
         l2_load_sectors=np.maximum(count["l2_load_sectors"] * share, np.minimum(count["new_load_sectors"],
                                    count["l2_load_sectors"])),
-        global_store_sectors=np.minimum(count["global_store_sectors"], 4 * count["global_store_requests"]),
+        global_store_sectors=np.minimum(count["global_store_sectors"],
+                                        SECTORS_OF_LINE * count["global_store_requests"]),
     )  # fmt: skip
+    lines = np.minimum(path["load_lines"], loads)
+    return replace(counts, path={**path, "dram_load": dram, "far_load": far, "near_load": loads - dram - far,
+                                 "load_lines": lines})  # fmt: skip
+
+
+def without_conflicts(one: Launches) -> Launches:
+    """Return the launches without bank conflicts."""
+    names = [f"shared_{kind}" for kind in ("load", "store", "atomic")]
+    gone = {f"{name}_wavefronts": one.count[f"{name}_wavefronts"] - one.count[f"{name}_conflicts"] for name in names}
+    passes = np.minimum(one.path["shared_passes"], one.path["shared"])
+    return replace(one.with_counts(**gone), path={**one.path, "shared_passes": passes})
+
+
+CHANGES: Mapping[str, Callable[[Launches], Launches]] = {
+    "conflicts": without_conflicts,
+    "coalesced": coalesced,
+    "occupancy": lambda one: replace(one, resident=one.resident * 2),
+    "barriers": lambda one: replace(one, path={**one.path, "barrier": one.path["barrier"] / 2}),
+}  # what if: the name of estimate.WHAT_IFS -> the launches with this cost gone
 
 
 @dataclass(frozen=True)

@@ -209,8 +209,7 @@ class _Launch:
         self._all_atomics += served
         if "cas" in site.words:
             self._swap_sectors += served
-        code = site.opcode.rpartition(".")[2]
-        if code[0] in "fb" and code != "b32":
+        if site.opcode.rpartition(".")[2].startswith(("f", "bf")):  # f32, f64, f16x2, bf16x2
             self._float_atomics += served
 
     # ---- the followed blocks

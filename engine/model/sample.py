@@ -2,7 +2,9 @@
 
 The costs of a row do not depend on a GPU: the emulator counts them. They are kept in a file, so a fit takes a second.
 The rule chooses rows and not results: of each kernel, way of combining blocks, parameter, type and grid size two sizes
-of N and three block sizes in the usual setting, else the largest of each.
+of N and three block sizes in the usual setting, else the largest of each. The choices with which pages open are added.
+
+    python -m engine.model.sample          count the costs of all rows again, on two cores in some ten minutes
 """
 
 from __future__ import annotations
@@ -14,13 +16,13 @@ from multiprocessing import Pool
 from pathlib import Path
 from typing import Any
 
-from engine.catalogue import KERNELS, TOPICS, default_choice
-from engine.history.recordings import KEY, Recording, Row, read_compressed, write_compressed
+from engine.catalogue import KERNELS, LADDERS, TOPICS, Kernel, default_choice, emulated_n
+from engine.history.recordings import FOLDER, KEY, Recording, Row, files, read, read_compressed, write_compressed
 from engine.model.costs import LaunchCosts, LineCosts
 from engine.model.run import RunCosts, costs_of
 from engine.plan import Key, settle
 from engine.plan import key as key_of
-from engine.records import CompileError, NotRunnable, RunFailed, Settled
+from engine.records import Choice, CompileError, NotRunnable, RunFailed, Settled
 
 FILE = Path(__file__).with_name("costs.json.gz")
 MOST_N = 1 << 22  # an emulated run of a few seconds
@@ -40,6 +42,11 @@ def usable(key: Key, row: Row, cache: str) -> bool:
     kernel, n = KERNELS.get(key[0]), key[KEY.index("n")]
     if kernel is None or row["status"] != "ok" or row["clock"] != "event" or key[KEY.index("cache")] != cache:
         return False
+    return runs_in_seconds(kernel, n)
+
+
+def runs_in_seconds(kernel: Kernel, n: int) -> bool:
+    """Return whether the emulator runs a kernel at this n, in seconds."""
     return kernel.runs_on("emulator") and n <= min(TOPICS[kernel.topic].emulator_max_n, MOST_N)
 
 
@@ -52,7 +59,7 @@ def chosen(recording: Recording, cache: str = "cold-clean") -> dict[Key, Row]:
             group = tuple(values[name] for name in ("kernel", "combine", "parameter", "dtype", "grid_asked"))
             groups.setdefault(group, {})[key] = row
     found = {key: row for group, rows in groups.items() for key, row in _of_group(group, rows)}
-    for key in usual_keys(cache):
+    for key in sorted(usual_keys(cache), key=str):
         if key in recording.rows and usable(key, recording.rows[key], cache):
             found[key] = recording.rows[key]
     return found
@@ -60,8 +67,20 @@ def chosen(recording: Recording, cache: str = "cold-clean") -> dict[Key, Row]:
 
 @lru_cache(maxsize=4)
 def usual_keys(cache: str = "cold-clean") -> frozenset[Key]:
-    """Return the choices with which pages open. The costs of their source lines are kept, too."""
-    return frozenset(key_of(settle(replace(default_choice(name), cache=cache))) for name in KERNELS)
+    """Return the choices with which pages open, at the N of the emulator. The costs of their source lines are kept."""
+    asked = [default_choice(name) for name in KERNELS]
+    asked += [
+        Choice(rung.kernel, emulated_n(ladder, ladder.n), ladder.block_size, dtype=ladder.dtype, combine=rung.combine)
+        for ladder in LADDERS.values() for rung in ladder.rungs
+    ]  # fmt: skip
+    return frozenset(key_of(settle(replace(choice, cache=cache))) for choice in asked)
+
+
+def every_key() -> list[Key]:
+    """Return the rows whose costs are kept: the chosen ones of all recordings, and the usual choices."""
+    found = {key for path in files(FOLDER) for key in chosen(read(path))}
+    found |= {key for key in usual_keys() if runs_in_seconds(KERNELS[key[0]], key[KEY.index("n")])}
+    return sorted(found, key=str)
 
 
 def _of_group(group: Key, rows: dict[Key, Row]) -> Iterator[tuple[Key, Row]]:
@@ -120,3 +139,7 @@ def known_costs(path: Path = FILE) -> dict[Key, RunCosts]:
 def _launch(found: dict[str, Any]) -> LaunchCosts:
     lines = tuple(LineCosts(*line) for line in found.pop("lines", ()))
     return LaunchCosts(**found, lines=lines)
+
+
+if __name__ == "__main__":
+    print(f"{write(every_key()):,} rows in {FILE}")

@@ -41,8 +41,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Cancelled", "Handle", "HostGpu", "Job", "JobFailed", "JobQueue", "JobTimeout", "Rejected",
            "WorkerDied", "WorkerSlot", "at_once", "cluster_module", "connect", "device_summary", "disconnect",
-           "failure_of", "gpus", "hosts", "leave", "measured", "measurement_of", "slots_for", "submit", "submit_own",
-           "submit_picture", "submit_repeats", "submit_rung", "submit_time", "submit_trace", "troubles"]  # fmt: skip
+           "failure_of", "gpus", "hosts", "leave", "measured", "measurement_of", "slots_for", "submit",
+           "submit_estimate", "submit_own", "submit_own_estimate", "submit_picture", "submit_repeats",
+           "submit_rung", "submit_time", "submit_trace", "troubles"]  # fmt: skip
 
 JOURNAL = Journal()  # of the process-wide queue
 ALLOWANCES = Allowances()  # of its browsers
@@ -164,6 +165,22 @@ def submit_picture(
     return _submit_block("engine.picture.picture:packed", choice, block, session, launch, fresh, urgent)
 
 
+def submit_estimate(choice: Settled, on: str, session: str, recorded_us: float | None = None) -> Handle:
+    """Estimate a rung's time on a GPU, as a recording names it; the handle's result is an Estimate."""
+    function = "engine.model.rungs:estimated"
+    emulated = replace(choice, device="emulator", record=None, schedule=None)
+    job = Job(
+        function,
+        (emulated, on, recorded_us),
+        deadline=DEADLINES_S["emulator"],
+        key=_digest(function, kernel_named(choice.kernel).text, emulated, on, recorded_us),
+        device="emulator",
+        n=choice.n,
+        memory=memory_of(emulated),
+    )
+    return connect().submit(job, session)
+
+
 def submit_repeats(choice: Settled, runs: int, session: str) -> Handle:
     """Run a float sum `runs` times on a worker of its device; the handle's result is a Repeats."""
     function = "engine.lectures.arithmetic.float_sums:repeat"
@@ -190,6 +207,11 @@ def submit_own(
 ) -> Handle:
     """Check a reader's own launch, with `again` as `check_own` has it; the handle's result is a Checked."""
     return _submit_check("engine.lab.checking:check_own", (setup, n, text, file_name, schedule, again), session, n)
+
+
+def submit_own_estimate(setup: Setup, n: int, text: str, file_name: str, session: str) -> Handle:
+    """Estimate the time of a reader's own launch; the handle's result is an Estimate."""
+    return _submit_check("engine.lab.checking:estimate_own", (setup, n, text, file_name), session, n)
 
 
 def submit_time(setup: Setup, n: int, text: str, file_name: str, session: str) -> Handle:

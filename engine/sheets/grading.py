@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import stat
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -20,10 +20,11 @@ from engine.backends.measure import failed
 from engine.compile.encodings import decode
 from engine.compile.limits import SOURCE_BYTES
 from engine.machine.devices import gpus
+from engine.model.estimate import Estimate, gpu, no_estimate
 from engine.plan import settle
-from engine.records import Choice, Measurement, NotRunnable
+from engine.records import Measurement, NotRunnable
 from engine.service import service
-from engine.sheets.judging import Run, Submission, passed, verdicts
+from engine.sheets.judging import Answer, Asked, Estimation, Run, Submission, passed, verdicts
 from engine.sheets.sheet import Sheet, Verdict
 
 _KERNELS, _ANSWERS = (".cu", ".cuh", ".cpp"), (".txt", ".md")
@@ -123,9 +124,14 @@ def _printable(name: str) -> str:
 DEADLINE_S = 20.0  # of one run; the sheets' own solutions take less than one second
 
 
-def submit(sheet: Sheet, choice: Choice, session: str, deadline: float = DEADLINE_S) -> service.Handle:
+def submit(sheet: Sheet, asked: Asked, session: str, deadline: float = DEADLINE_S) -> service.Handle:
     """Run a choice of a sheet: a kernel of the catalogue or a text in its place, or the sheet's own launch of a text.
-    NotRunnable: it cannot run."""
+
+    Or estimate its time on the H200. NotRunnable: it cannot run.
+    """
+    if isinstance(asked, Estimation):
+        return service.submit_estimate(settle(asked.choice), "", session)
+    choice = asked
     if sheet.launch is None or choice.source is None:
         return service.submit(settle(choice), session, deadline=deadline)
     setup = replace(sheet.launch, block=(str(choice.block_size), *sheet.launch.block[1:]))
@@ -133,8 +139,15 @@ def submit(sheet: Sheet, choice: Choice, session: str, deadline: float = DEADLIN
     return service.submit_own(setup, choice.n, choice.source, file, choice.schedule, session, again=False)
 
 
-def measurement_of(sheet: Sheet, handle: service.Handle, choice: Choice) -> Measurement:
-    """Wait for the run; its Measurement holds any failure."""
+def answer_of(sheet: Sheet, handle: service.Handle, asked: Asked) -> Answer:
+    """Wait for the run; its Measurement, or the reason of its Estimate, holds any failure."""
+    if isinstance(asked, Estimation):
+        try:
+            estimate: Estimate = handle.result()
+        except Exception as error:
+            return no_estimate(str(error), gpu())
+        return estimate
+    choice = asked
     if sheet.launch is None or choice.source is None:
         return service.measurement_of(handle, choice)
     try:
@@ -160,15 +173,20 @@ class Grade:
         return self.reason is None and passed(self.verdicts)
 
 
-def run_of(sheet: Sheet, session: str, deadline: float = DEADLINE_S) -> Callable[[Choice], Measurement]:
+def refused_answer(asked: Asked, refused: NotRunnable) -> Answer:
+    """Return the answer to what is refused."""
+    return no_estimate(str(refused), gpu()) if isinstance(asked, Estimation) else failed(asked, refused)
+
+
+def run_of(sheet: Sheet, session: str, deadline: float = DEADLINE_S) -> Run:
     """Return a function that runs a choice in a worker and waits for it; its Measurement holds any failure."""
 
-    def run(choice: Choice) -> Measurement:
+    def run(asked: Asked) -> Answer:
         try:
-            handle = submit(sheet, choice, session, deadline)
+            handle = submit(sheet, asked, session, deadline)
         except NotRunnable as refused:
-            return failed(choice, refused)
-        return measurement_of(sheet, handle, choice)
+            return refused_answer(asked, refused)
+        return answer_of(sheet, handle, asked)
 
     return run
 

@@ -1,6 +1,7 @@
 """Judge a submission, check by check.
 
-verdicts(sheet, submission, run) -> a Verdict a check; `run(choice)` gives the Measurement, as the service does.
+verdicts(sheet, submission, run) -> a Verdict a check; `run(choice)` gives the Measurement, as the service does, and
+`run(Estimation)` the Estimate.
 judging(sheet, submission) -> the same for a caller that cannot wait and sends the Measurement of each run.
 """
 
@@ -14,7 +15,9 @@ from engine.lab.checking import ORDERS, orders_of
 from engine.lectures import judge
 from engine.lectures.claim import Claim, Counted, Findings, Status, TimeRatio
 from engine.lectures.judge import counted, decided
-from engine.plan import strides
+from engine.model.estimate import Estimate
+from engine.model.rungs import known, size_for
+from engine.plan import settle, strides
 from engine.records import Choice, Measurement
 from engine.records.counters import COUNTERS
 from engine.records.words import size_text, whole_number
@@ -53,9 +56,19 @@ def _number(words: str) -> float | None:
     return None
 
 
-Run = Callable[[Choice], Measurement]
-Judged = Generator[Choice, Measurement, Verdict]  # asks for runs, receives their measurements, and returns a verdict
-NEEDS_GPU = "Not checked here: it needs a GPU."
+@dataclass(frozen=True)
+class Estimation:
+    """A request to estimate the time of a choice on a GPU."""
+
+    choice: Choice
+
+
+Asked = Choice | Estimation
+Answer = Measurement | Estimate
+Run = Callable[[Asked], Answer]
+Judged = Generator[Asked, Answer, Verdict]  # asks for runs, receives their results, and returns a verdict
+NOT_TIMED = "Not timed: only what passes the other checks is."
+CLOSE = 0.85  # of a required ratio of times: between it and the ratio itself an estimate decides nothing
 # At another size they would end in the same way and take as long again, so after one of them the file runs no more.
 _ENDS_ALL = ("compile-error", "timeout", "crashed", "refused")
 
@@ -86,13 +99,14 @@ def verdicts(
 
 def judging(
     sheet: Sheet, submission: Submission, gpu: bool = False, seed: int | None = None
-) -> Generator[Choice | Verdict, Measurement | None, None]:
+) -> Generator[Asked | Verdict, Answer | None, None]:
     """Yield the verdict on every check, in order, and before it the runs that it needs, one by one; the caller sends
     the Measurement of each.
 
-    `gpu`: whether there is one to time on. Only a text that has passed all earlier checks, and at least one, is timed:
-    a shared GPU runs only texts that the emulator has tried. `seed`: draws one more run for each check of the answer,
-    at an N that the sheet does not show, so a table of its answers does not pass; None: no such run.
+    `gpu`: whether there is one to time on; without one, times are estimated. Only a text that has passed all earlier
+    checks, and at least one, is timed: a shared GPU runs only texts that the emulator has tried. `seed`: draws one more
+    run for each check of the answer, at an N that the sheet does not show, so a table of its answers does not pass;
+    None: no such run.
     """
     runner = _Runner(sheet, submission, seed)
     good, ran = True, False
@@ -125,7 +139,7 @@ class _Runner:
         for runs in (check.runs, *hidden):
             yield from runs.of(self._kernel, self._submission.text, self._submission.file_name, device)
 
-    def own(self, choice: Choice) -> Generator[Choice, Measurement, Measurement]:
+    def own(self, choice: Choice) -> Generator[Asked, Answer, Measurement]:
         """Ask for the run of the file."""
         if self._ended is None:
             found = yield from self._of(choice)
@@ -134,25 +148,30 @@ class _Runner:
                 self._ended = found
         return self._ended or self._known[choice]
 
-    def beside(self, choice: Choice, kernel: str) -> Generator[Choice, Measurement, Measurement]:
+    def beside(self, choice: Choice, kernel: str) -> Generator[Asked, Answer, Measurement]:
         """Ask for the run of a kernel of the catalogue at the same sizes."""
-        other = kernel_named(kernel)
-        return self._of(
-            replace(
-                choice,
-                kernel=kernel,
-                source=None,
-                source_name=None,
-                grid_size=choice.grid_size if strides(other) else None,
-                combine=choice.combine if choice.combine in other.combines else None,
-                parameter=choice.parameter if other.parameter else None,
-            )
-        )
+        return self._of(at_sizes_of(choice, kernel))
 
-    def _of(self, choice: Choice) -> Generator[Choice, Measurement, Measurement]:
+    def _of(self, choice: Choice) -> Generator[Asked, Answer, Measurement]:
         if choice not in self._known:
-            self._known[choice] = yield choice
+            found = yield choice
+            assert isinstance(found, Measurement)
+            self._known[choice] = found
         return self._known[choice]
+
+
+def at_sizes_of(choice: Choice, kernel: str) -> Choice:
+    """Return the choice of a kernel of the catalogue at the same sizes."""
+    other = kernel_named(kernel)
+    return replace(
+        choice,
+        kernel=kernel,
+        source=None,
+        source_name=None,
+        grid_size=choice.grid_size if strides(other) else None,
+        combine=choice.combine if choice.combine in other.combines else None,
+        parameter=choice.parameter if other.parameter else None,
+    )
 
 
 def _verdict(check: Check | Question, runner: _Runner, submission: Submission, gpu: bool, good: bool) -> Judged:
@@ -161,10 +180,10 @@ def _verdict(check: Check | Question, runner: _Runner, submission: Submission, g
     if submission.text is None:
         return Verdict(check.name, False, "There is no .cu file.")
     timed = isinstance(check.quantity, TimeRatio)
-    if timed and not gpu:
-        return Verdict(check.name, None, NEEDS_GPU)
     if timed and not good:
-        return Verdict(check.name, None, "Not timed: only what passes the other checks is.")
+        return Verdict(check.name, None, NOT_TIMED)
+    if timed and not gpu:
+        return (yield from _estimated(check, runner))
     last, count = Verdict(check.name, True, ""), 0
     for choice in _in_orders(check, runner, runner.choices(check, "gpu" if timed else "emulator")):
         found = yield from runner.own(choice)
@@ -178,6 +197,40 @@ def _verdict(check: Check | Question, runner: _Runner, submission: Submission, g
     runs = "1 run" if count == 1 else f"{count} runs"
     sentence = {Status: f"Right in {runs}.", Findings: f"No hazard in {runs}."}.get(type(check.quantity))
     return replace(last, sentence=sentence or last.sentence)
+
+
+def _estimated(check: Check, runner: _Runner) -> Judged:
+    """Return the verdict of the time model on a check of times. It decides nothing where the estimate is too close."""
+    last = Verdict(check.name, None, NOT_TIMED)
+    for asked in runner.choices(check, "emulator"):
+        for limit in check.limits:
+            choice = at_sizes_of(asked, limit.against)
+            n = size_for((settle(choice), settle(replace(asked, source=None, source_name=None)))) or asked.n
+            known_already = known(settle(replace(choice, n=n)), "")
+            other = known_already or (yield Estimation(replace(choice, n=n)))
+            own = yield Estimation(replace(asked, n=n))
+            assert isinstance(own, Estimate) and isinstance(other, Estimate)
+            if own.time_us is None or other.time_us is None:
+                return Verdict(check.name, None, f"Not estimated: {(own if own.time_us is None else other).reason}")
+            last = _compared(check, limit, replace(asked, n=n), own, other.time_us / own.time_us)
+            if not last.passed:
+                return last
+    return last
+
+
+def _compared(check: Check, limit: Limit, choice: Choice, own: Estimate, ratio: float) -> Verdict:
+    bound = limit.expected
+    assert isinstance(bound, int | float) and own.time_us is not None
+    said = (
+        f"{_where(choice)}: estimated {own.time_us:,.1f} µs on the {own.gpu}, {ratio:.2f} times as fast as "
+        f"{limit.against}, by a model and not measured"
+    )
+    if ratio >= bound:
+        return Verdict(check.name, True, f"{said}.", None, ratio, bound)
+    needed = f"{said} ({limit.relation} {bound:g} times needed)."
+    if ratio >= CLOSE * bound:
+        return Verdict(check.name, None, f"{needed} That is too close to decide without a GPU.", None, ratio, bound)
+    return Verdict(check.name, False, f"{needed} {check.advice}", own.line, ratio, bound)
 
 
 def _in_orders(check: Check, runner: _Runner, choices: Iterable[Choice]) -> Iterator[Choice]:

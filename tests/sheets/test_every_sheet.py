@@ -12,11 +12,12 @@ from engine.catalogue import LADDERS, default_choice, kernel_named
 from engine.history import history
 from engine.lab.checking import check_own
 from engine.lectures.claim import STATUS, TimeRatio
+from engine.model.rungs import estimated
 from engine.plan import settle
-from engine.records import Choice, CompileError, Measurement, NotRunnable, RunFailed
+from engine.records import Choice, CompileError, NotRunnable, RunFailed
 from engine.sheets.folder import load, names, of_rung, recorded
 from engine.sheets.grading import START, trials
-from engine.sheets.judging import Run, Submission, verdicts
+from engine.sheets.judging import Answer, Asked, Estimation, Run, Submission, verdicts
 from engine.sheets.sheet import LEVELS, ORIGINS, Check, Question, Sheet
 from tests.sentences import wording
 
@@ -25,7 +26,10 @@ SHEETS = [pytest.param(name, marks=() if name in SAMPLE else pytest.mark.thoroug
 
 
 def run_of(sheet: Sheet) -> Run:
-    def run(choice: Choice) -> Measurement:
+    def run(asked: Asked) -> Answer:
+        if isinstance(asked, Estimation):
+            return estimated(settle(asked.choice), "")
+        choice = asked
         if sheet.launch is not None:
             setup = replace(sheet.launch, block=(str(choice.block_size), *sheet.launch.block[1:]))
             return check_own(setup, choice.n, str(choice.source), "mine.cu", choice.schedule, again=False).measurement

@@ -8,8 +8,9 @@ import pytest
 
 from engine.lab.checking import ORDERS
 from engine.lectures.claim import STATUS, Counted, Findings, TimeRatio
+from engine.model.estimate import gpu, no_estimate
 from engine.records import Check, Choice, Counts, Finding, Measurement, Timing
-from engine.sheets.judging import NEEDS_GPU, Submission, answered, passed, verdicts
+from engine.sheets.judging import Answer, Asked, Estimation, Submission, answered, passed, verdicts
 from engine.sheets.sheet import Check as SheetCheck
 from engine.sheets.sheet import Limit, Question, Runs, Sheet, Verdict
 from tests.sentences import says, sentence
@@ -49,12 +50,21 @@ def sheet(*checks: SheetCheck | Question) -> Sheet:
 
 
 class Fake:
-    """Runs that end as they are told to; of our own kernels always well."""
+    """Runs that end as they are told to; of our own kernels always well. `times`: the estimated time of the kernel
+    beside the file's, in times of the file's; None: there is no estimate."""
 
-    def __init__(self, status: str = "ok", at: int = 100, **counters: float) -> None:
-        self.status, self.at, self.counters, self.asked = status, at, counters, []
+    def __init__(self, status: str = "ok", at: int = 100, times: float | None = 2.5, **counters: float) -> None:
+        self.status, self.at, self.times, self.counters, self.asked = status, at, times, counters, []
 
-    def __call__(self, choice: Choice) -> Measurement:
+    def __call__(self, asked: Asked) -> Answer:
+        if isinstance(asked, Estimation):
+            if self.times is None:
+                return no_estimate("It waits.", gpu())
+            time = 10.0 if asked.choice.source else 10.0 * self.times
+            return replace(no_estimate("", gpu()), time_us=time, reason=None, line=3)
+        return self.ran(asked)
+
+    def ran(self, choice: Choice) -> Measurement:
         self.asked.append(choice)
         own = choice.source is not None
         bad = own and choice.n == self.at and self.status != "ok"
@@ -75,11 +85,12 @@ def judged(run: Fake, *, gpu: bool = False) -> dict[str, Verdict]:
     return {verdict.check: verdict for verdict in verdicts(sheet(), Submission("text"), run, gpu)}
 
 
-def test_a_good_file_passes_and_without_a_gpu_nothing_is_timed() -> None:
+def test_a_good_file_passes_and_without_a_gpu_its_time_is_estimated() -> None:
     run = Fake()
     found = judged(run)
     assert passed(found.values())
-    assert found["time"] == Verdict("time", None, NEEDS_GPU)
+    assert found["time"].passed and found["time"].value == pytest.approx(2.5)
+    assert says("sheets.estimated", found["time"].sentence)
     assert found["answer"].sentence == "Right in 6 runs."
     assert len(run.asked) == len(set(run.asked)) == 10, "six of the file and four of the kernel beside it, each once"
 
@@ -87,9 +98,9 @@ def test_a_good_file_passes_and_without_a_gpu_nothing_is_timed() -> None:
 @pytest.mark.parametrize("order", ORDERS)
 def test_an_answer_that_is_right_in_one_order_alone_is_wrong(order: str) -> None:
     class InOrder(Fake):
-        def __call__(self, choice: Choice) -> Measurement:
+        def ran(self, choice: Choice) -> Measurement:
             self.at = choice.n if choice.schedule == order else 0
-            return super().__call__(choice)
+            return super().ran(choice)
 
     found = judged(InOrder("wrong"))["answer"]
     assert found.passed is False and order in found.sentence
@@ -98,6 +109,13 @@ def test_an_answer_that_is_right_in_one_order_alone_is_wrong(order: str) -> None
 def test_a_hazard_is_told_by_the_findings_and_not_by_an_order() -> None:
     run = Fake("hazard")
     assert judged(run)["answer"].passed and all(choice.schedule is None for choice in run.asked)
+
+
+def test_an_estimate_far_below_the_ratio_fails_and_a_close_one_decides_nothing() -> None:
+    far, close, unknown = (judged(Fake(times=times))["time"] for times in (1.5, 1.9, None))
+    assert far.passed is False and far.line == 3 and says("sheets.estimated-slow", far.sentence)
+    assert close.passed is None and says("sheets.estimated-close", close.sentence)
+    assert unknown == Verdict("time", None, "Not estimated: It waits.")
 
 
 def test_on_a_gpu_the_ratio_counts() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,9 @@ import pytest
 from engine.catalogue import LADDERS
 from engine.commands.doctor import doctor
 from engine.history import records
+from engine.model.fit import judged_runs
 from tests.second_record import GPU, NAME, file
-from tests.views.pages import asked, html_of, messages_of, opened
+from tests.views.pages import asked, figures_of, html_of, messages_of, opened
 from views.access import visitor
 from views.access.policy import STUDENT
 
@@ -56,3 +58,12 @@ def test_in_a_class_a_student_sees_the_records_and_adds_none(monkeypatch: pytest
     monkeypatch.setattr(visitor, "role", lambda: STUDENT)
     app = opened("machine")
     assert "NVIDIA H200" in html_of(app) and not app.file_uploader
+
+
+def test_every_judged_run_is_a_dot_and_the_worst_kernels_have_names() -> None:
+    app = opened("machine")
+    traces = json.loads(figures_of(app)[0])["data"]
+    runs = judged_runs("h200")
+    assert sum(len(trace["x"]) for trace in traces if trace["mode"] == "markers") == len(runs)
+    off = sorted((run.off for run in runs), reverse=True)
+    assert "estimated / recorded" in html_of(app) and off[0] > off[-1]

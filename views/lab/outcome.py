@@ -16,6 +16,7 @@ from engine.records.counters import COUNTERS
 from engine.records.words import STATUS_WORDS, text_of
 from views.editor import component
 from views.html import lines
+from views.html.estimate import estimate_html
 from views.html.source import source_html
 from views.lab import drafts, results
 from views.lab.attempts import added, attempt_of
@@ -32,8 +33,9 @@ def show(id: str, ladder: Ladder | None, position: int, timed: Settled | None, c
     with right:
         changed = st.expander("What I changed", key="draftchanges") if rung else None
         with st.container(key="labresults"):  # as high as most results, so nothing moves when one arrives
-            found, told, numbers, elements, printed, log = (
-                Slot(f"draft {name}") for name in ("verdict", "told", "numbers", "elements", "printed", "log")
+            found, told, numbers, estimated, elements, printed, log = (
+                Slot(f"draft {name}")
+                for name in ("verdict", "told", "numbers", "estimate", "elements", "printed", "log")
             )
     st.html('<h2 class="sweeptitle">My attempts</h2>')
     rows = Slot("draft attempts")
@@ -52,6 +54,7 @@ def show(id: str, ladder: Ladder | None, position: int, timed: Settled | None, c
                 told.html(results.marks_html(checked.marks, run.reason or "") or NOTHING)
                 beside = (made.beside, history.look_up(timed) if timed else None, rung.label if rung else "")
                 numbers.html(results.comparison(run, made.ran, *beside) or NOTHING)
+                estimated.html(estimate_html(made.estimate) or NOTHING)
                 elements.html(results.elements(checked) or NOTHING)
                 printed.html(lines.printed(run.printed) or NOTHING)
                 log.html(results.log(run) or NOTHING)

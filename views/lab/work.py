@@ -7,8 +7,10 @@ from functools import partial
 
 from engine.backends.measure import failed
 from engine.compile.limits import check_text
+from engine.history import history
 from engine.lab.checking import Checked
 from engine.lab.setups import Setup
+from engine.model.estimate import Estimate
 from engine.plan import check_gpu
 from engine.records import Choice, Measurement, NotRunnable, Settled
 from engine.service import service
@@ -38,7 +40,8 @@ class Press:
 
 
 class DraftWork(Work):
-    """The runs of one press. `checked`: the draft's; `beside`: the unchanged rung's; `ran`: the draft's on a GPU."""
+    """The runs of one press. `checked`: the draft's; `beside`: the unchanged rung's; `ran`: the draft's on a GPU;
+    `estimate`: of its time, or why there is none."""
 
     def __init__(self, asked: Press, session: str) -> None:
         super().__init__(session)
@@ -46,6 +49,7 @@ class DraftWork(Work):
         self.checked: Checked | None = None
         self.beside: Measurement | None = None
         self.ran: Measurement | None = None
+        self.estimate: Estimate | str | None = None
         self.kept = False  # among the attempts
         try:
             self._check()
@@ -80,6 +84,32 @@ class DraftWork(Work):
             self.checked = Checked(service.failure_of(self._choice, error))
         if self.asked.action == "run" and self.checked is not None:
             self._run(self.checked)
+        if self.checked is not None and self.checked.measurement.status == "ok":
+            self._estimate()
+
+    def _estimate(self) -> None:
+        """Estimate the draft's time. That of a rung with a recorded time is this time, changed as the model says."""
+        asked = self.asked
+        try:
+            if asked.rung is not None:
+                edited = replace(asked.rung, source=asked.text, source_name=asked.file)
+                before = history.recorded_for(replace(asked.rung, device="gpu"))
+                device = "" if before is None else str(before.device["name"])
+                time = None if before is None else before.time_us
+                submit = partial(service.submit_estimate, edited, device, self._session, time)
+            else:
+                assert asked.setup is not None
+                own = (asked.setup, asked.n, asked.text, asked.file, self._session)
+                submit = partial(service.submit_own_estimate, *own)
+            self._start("Estimating its time on a GPU", submit, self._take_estimate)
+        except NotRunnable as refused:
+            self.estimate = str(refused)
+
+    def _take_estimate(self, handle: service.Handle) -> None:
+        try:
+            self.estimate = handle.result()
+        except Exception as error:  # the page shows any failure
+            self.estimate = str(error)
 
     def _run(self, found: Checked) -> None:
         """Run the draft on the GPU, or keep why that is refused."""

@@ -16,6 +16,7 @@ from views.ladder.panels import (
     change,
     claims,
     complexity,
+    estimate,
     floats,
     law,
     motion,
@@ -35,6 +36,7 @@ USUAL = {"cache": CACHE_STATES[0], "combine": AUTO, "grid": AUTO, "device": AUTO
 PLOTS: tuple[Plot, ...] = (
     change.PICTURE,
     *BARS,
+    estimate.PICTURE,
     law.PICTURE,
     arithmetic.PICTURE,
     trapezoids.TRAPEZOIDS,

@@ -17,7 +17,7 @@ from engine.store import presentation as store
 from engine.store import votes
 from views.access import visitor
 from views.html.table import cell, code_in, heading, table
-from views.machine import records
+from views.machine import model, records
 from views.report import report
 from views.shared import keyboard, messages, presentation, work
 from views.shared.messages import label
@@ -120,6 +120,7 @@ def main() -> None:
     if may.sees_students:
         overview.show()
         offer_lectures()
+    model.show()
 
 
 def offer_lectures() -> None:

@@ -49,13 +49,16 @@ def _bars(
     at: int,
 ) -> str:
     """Return a row for each bar: its name, the bar, its number."""
-    rows = []
+    rows, stacked = [], any(trace.get("mode") == "text" for trace in traces)
     known = [i for trace in traces for i, value in enumerate(trace["x"]) if value is not None]
     last = max([*known, *(i for i, words in notes.items() if words != "?")], default=-1)
     for i, name in enumerate(names[: max(last, at) + 1 if known else 0]):  # without the rungs that are held back
         current = ' class="current"' if i == at else ""
-        bars = "".join(_bar(trace, axis, i) for trace in traces) or f"<p>{escape(notes.get(i, ''))}</p>"
+        drawn = _stack(traces, axis, i) if stacked else "".join(_bar(trace, axis, i) for trace in traces)
+        bars = drawn or f"<p>{escape(notes.get(i, ''))}</p>"
         rows.append(f"<dt{current}>{escape(_plain(name))}</dt><dd{current}>{bars}</dd>")
+    if stacked:
+        return f'<dl class="bars">{"".join(rows)}</dl>'
     legend = [str(trace["name"]) for trace in traces if trace.get("name")] if len(traces) > 1 else []
     return f'<dl class="bars">{"".join(rows)}</dl>' + _lines(
         "axis", [f"Upper bar: {legend[0]}; lower bar: {legend[-1]}."] if legend else []
@@ -75,6 +78,18 @@ def _bar(trace: Mapping[str, Any], axis: Mapping[str, Any], row: int) -> str:
     pale = ' opacity=".6"' if (shape[row : row + 1] == ["/"]) else ""
     return (f'<p><svg role="presentation"><rect {begin} height="100%" fill="{colour}"{pale}/></svg>'
             f"<span>{escape(_plain(trace['text'][row]))}</span></p>")  # fmt: skip
+
+
+def _stack(traces: Sequence[Mapping[str, Any]], axis: Mapping[str, Any], row: int) -> str:
+    """Return a bar of parts, and its number."""
+    pieces, at, high = [], 0.0, axis["range"][1]
+    for trace in traces:
+        if trace["type"] == "bar" and trace["x"][row]:
+            share = 100 * trace["x"][row] / high
+            pieces.append(f'<rect x="{at:.1f}%" width="{share:.1f}%" height="100%" fill="{trace["marker"]["color"]}"/>')
+            at += share
+    number = next(trace["text"][row] for trace in traces if trace.get("mode") == "text")
+    return f'<p><svg role="presentation">{"".join(pieces)}</svg><span>{escape(number)}</span></p>' if pieces else ""
 
 
 def _lines(kind: str, lines: Sequence[str]) -> str:

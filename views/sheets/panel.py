@@ -11,14 +11,13 @@ from secrets import randbits
 
 import streamlit as st
 
-from engine.backends.measure import failed
-from engine.records import Choice, Measurement, NotRunnable
+from engine.records import NotRunnable
 from engine.service import service
 from engine.sheets import progress
 from engine.sheets.folder import recorded
-from engine.sheets.grading import measurement_of, with_answers
+from engine.sheets.grading import answer_of, refused_answer, with_answers
 from engine.sheets.grading import submit as submit_run
-from engine.sheets.judging import Submission, judging
+from engine.sheets.judging import Answer, Asked, Estimation, Submission, judging
 from engine.sheets.progress import Progress
 from engine.sheets.sheet import Check, Question, Sheet, Verdict
 from views.editor import component
@@ -262,7 +261,7 @@ class SheetWork(Work):
     def _counted(self) -> tuple[int, int]:
         return len(self.found), len(self.sheet.checks)
 
-    def _judge(self, measurement: Measurement | None) -> None:
+    def _judge(self, measurement: Answer | None) -> None:
         """Judge a run's measurement and the checks after it, up to the next run or the last verdict."""
         with suppress(StopIteration):
             while True:
@@ -275,13 +274,14 @@ class SheetWork(Work):
                     self._run(step)
                     return
                 except NotRunnable as refused:
-                    measurement = failed(step, refused)
+                    measurement = refused_answer(step, refused)
 
-    def _run(self, choice: Choice) -> None:
-        """Start the run of a choice. NotRunnable."""
-        label = f"{len(self.found) + 1} of {len(self.sheet.checks)}. Running the kernel"
-        submit = partial(submit_run, self.sheet, choice, self._session)
-        self._start(label, submit, lambda handle: self._judge(measurement_of(self.sheet, handle, choice)))
+    def _run(self, asked: Asked) -> None:
+        """Start the run or the estimate of a choice. NotRunnable."""
+        does = "Estimating its time" if isinstance(asked, Estimation) else "Running the kernel"
+        submit = partial(submit_run, self.sheet, asked, self._session)
+        self._start(f"{len(self.found) + 1} of {len(self.sheet.checks)}. {does}", submit,
+                    lambda handle: self._judge(answer_of(self.sheet, handle, asked)))  # fmt: skip
 
 
 def submission_of(sheet: Sheet, text: str, file: str, answers: Mapping[str, str]) -> Submission:

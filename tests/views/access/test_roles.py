@@ -74,7 +74,7 @@ def test_a_student_sees_neither_others_progress_nor_the_doctors_list(monkeypatch
     said = html_of(app)
     assert says("machine.role", said)
     assert "Anna" not in said and "NVRTC" not in said
-    assert len(app.subheader) == 1 and not app.get("file_uploader")  # the list of recorded runs alone
+    assert len(app.subheader) == 2 and not app.get("file_uploader")  # the recorded runs, and the estimates of them
 
 
 def test_a_student_cannot_see_anothers_progress_by_typing_a_name(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ import pytest
 from engine.backends.measure import failed
 from engine.lab.checking import Checked
 from engine.lab.setups import setup_of
+from engine.model.estimate import gpu, no_estimate
 from engine.plan import settle
 from engine.records import Check, Choice, Counts, Finding, Measurement, RunFailed, Settled
 from engine.service import service
@@ -38,6 +39,21 @@ class Done:
         """Too late."""
 
 
+@pytest.fixture(autouse=True)
+def estimates(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The requests for estimates; each ends at once."""
+    asked: list[Any] = []
+
+    def submit(*given: Any) -> Done:
+        asked.append(given)
+        return Done(ESTIMATE)
+
+    monkeypatch.setattr(service, "submit_estimate", submit)
+    monkeypatch.setattr(service, "submit_own_estimate", submit)
+    return asked
+
+
+ESTIMATE = no_estimate("It waits.", gpu())
 OWN = Press("id", "text", "mine.cu", 64, action="run", setup=setup_of("f<<<1, 32>>>(int32[n])"))
 
 
@@ -61,6 +77,25 @@ def test_without_a_gpu_it_is_checked_all_the_same(monkeypatch: pytest.MonkeyPatc
     work = DraftWork(OWN, "session")
     work.advance(0.0)
     assert work.checked == Checked(RIGHT) and work.ran is not None and work.ran.status == "refused"
+
+
+def test_a_right_draft_is_estimated_and_a_wrong_one_is_not(
+    monkeypatch: pytest.MonkeyPatch, estimates: list[Any]
+) -> None:
+    monkeypatch.setattr(lab_work, "submit_own", lambda *_: Done(Checked(RIGHT)))
+    work = DraftWork(replace(OWN, action="check"), "session")
+    work.advance(0.0)
+    assert work.estimate is ESTIMATE and estimates == [(OWN.setup, 64, "text", "mine.cu", "session")]
+    monkeypatch.setattr(lab_work, "submit_own", lambda *_: Done(Checked(replace(RIGHT, status="wrong"))))
+    wrong = DraftWork(replace(OWN, action="check"), "session")
+    wrong.advance(0.0)
+    assert wrong.finished and wrong.estimate is None and len(estimates) == 1
+
+
+def test_an_edited_rung_is_anchored_at_its_recorded_time(monkeypatch: pytest.MonkeyPatch, estimates: list[Any]) -> None:
+    run(monkeypatch, Checked(RIGHT))
+    ((edited, device, _, recorded_us),) = estimates
+    assert edited.source == "text" and device == "NVIDIA H200" and recorded_us > 0
 
 
 def run(monkeypatch: pytest.MonkeyPatch, found: Checked) -> tuple[DraftWork, list[Settled]]:
