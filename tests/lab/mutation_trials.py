@@ -28,7 +28,7 @@ from engine.lectures.claim import TimeRatio
 from engine.plan import plan, settle
 from engine.records import Array, Choice, CompileError, Measurement, NotRunnable, RunFailed
 from engine.sheets.folder import load, names
-from engine.sheets.judging import Submission, passed, verdicts
+from engine.sheets.judging import Asked, Submission, passed, verdicts
 from engine.sheets.sheet import Question, Sheet
 from tests.lab.mutants import Mutant, mutants_of
 
@@ -95,10 +95,12 @@ def subjects() -> list[Subject]:
 
 
 def _of_sheet(sheet: Sheet) -> Subject:
-    checks = tuple(check for check in sheet.checks if not isinstance(check, Question | TimeRatio))
+    judged = (check for check in sheet.checks if not isinstance(check, Question))
+    checks = tuple(check for check in judged if not isinstance(check.quantity, TimeRatio))
     asked = replace(sheet, checks=checks)
 
-    def run(choice: Choice) -> Measurement:
+    def run(choice: Asked) -> Measurement:
+        assert isinstance(choice, Choice), "no check of a time is left"
         try:
             if sheet.launch is not None:
                 setup = _launch(sheet, choice)

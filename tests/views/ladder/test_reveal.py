@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from engine.catalogue import KERNELS, LADDERS, TOPICS, Ladder
+from engine.catalogue import KERNELS, LADDERS, TOPICS, Ladder, emulated_n
 from engine.history import history, tables
 from engine.history.tables import COLUMNS, COUNTED, LECTURE, MEASURED
+from engine.model.rungs import known, size_for
 from engine.records.counters import IN_JSON
-from engine.records.words import text_of
-from engine.service.warm_up import run_of
+from engine.records.words import text_of, time_text
+from engine.service.warm_up import run_of, timed_of
 from tests.cases import case
 from tests.made import measured
 from tests.views.access.test_roles import come_as
@@ -107,6 +109,14 @@ def all_facts(ladder: Ladder) -> Facts:
     return facts_of(page_of(ladder.name, 0, tuple(chosen.items()), "lockstep", True, len(ladder.rungs), "", ()))
 
 
+def estimates(ladder: Ladder) -> list[set[str]]:
+    """The estimated time of each rung, as it is written and as a figure's data has it."""
+    choices = tuple(timed_of(ladder, rung) for rung in ladder.rungs)
+    n = size_for(choices) or emulated_n(ladder, ladder.n)
+    found = [known(replace(choice, n=n), "NVIDIA H200") for choice in choices]
+    return [{time_text(one.time_us), repr(one.time_us)} if one and one.time_us else set() for one in found]
+
+
 CASES = [case(name, i, quick=i == 1, id=f"{name}-{i}") for name in LECTURES for i in range(len(LADDERS[name].rungs))]
 
 
@@ -118,9 +128,10 @@ def test_a_slide_tells_no_number_of_its_rung_or_of_a_later_one(name: str, positi
     facts = all_facts(ladder)
     lines = tables.marks(TOPICS[ladder.topic], facts.known)
     marks = {text_of(TOPICS[ladder.topic].metric, value) for value in lines.values()}
-    told = marks.union(*map(numbers, facts.rows[:position]))
+    guessed = estimates(ladder)
+    told = marks.union(*map(numbers, facts.rows[:position]), *guessed[:position])
     own = numbers(facts.rows[position]) - told
-    held = set[str]().union(*map(numbers, facts.rows[position:])) - told
+    held = set[str]().union(*map(numbers, facts.rows[position:]), *guessed[position:]) - told
     app = opened(ladder=name, rung=rungs.names(ladder)[position], present="1")
     titles = app.selectbox(key="plot").options
     for plot in (plot for plot in PLOTS if plot.title in titles and plot.name != "motion"):
