@@ -154,7 +154,7 @@ def anchored(costs: RunCosts, original: RunCosts, recorded_us: float, on: Gpu, c
     time = recorded_us * own.time_us / before.time_us
     factor = time / own.time_us
     # Both texts share most of what the model misses, so the band is narrower: that of the change alone.
-    changed = min(1.0, abs(log(own.time_us / before.time_us)) + 0.2)
+    changed = min(1.0, 3 * abs(log(own.time_us / before.time_us)) + 0.15)
     low, high = (exp(log(one) * changed) for one in on.band(time, cold))
     return replace(own, low_us=time * low, time_us=time, high_us=time * high, anchored=True,
                    parts={name: value * factor for name, value in own.parts.items()},

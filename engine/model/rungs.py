@@ -26,7 +26,8 @@ def gpu_of_record(device: str | None) -> Gpu:
     return gpu(next((model for name, model in GPU_MODELS.items() if name in words), H200))
 
 
-def _ends_on_the_host(choice: Settled) -> bool:
+def ends_on_the_host(choice: Settled) -> bool:
+    """Return whether the host takes part in the timed work. NotRunnable: the choice cannot run."""
     return any(isinstance(step, (HostSum, HostRun)) for step in plan(choice).steps)
 
 
@@ -36,7 +37,7 @@ def known(choice: Settled, on: str) -> Estimate | None:
     if choice.source is not None:
         return None
     try:
-        if _ends_on_the_host(choice):
+        if ends_on_the_host(choice):
             return no_estimate(HOST, gpu_of_record(on))
     except NotRunnable as refused:
         return no_estimate(str(refused), gpu_of_record(on))
@@ -76,7 +77,7 @@ def estimated(choice: Settled, on: str, recorded_us: float | None = None, progre
     `recorded_us`: the recorded time of the catalogue's kernel; the estimate of a changed text (`choice.source`) is then
     this time, changed as the model says. NotRunnable, CompileError or RunFailed, as a run of the emulator.
     """
-    if _ends_on_the_host(choice):
+    if ends_on_the_host(choice):
         return no_estimate(HOST, gpu_of_record(on))
     emulated, cold = replace(choice, device="emulator", schedule=None), choice.cache != "hot"
     own = costs_of(emulated, SECONDS, progress)
