@@ -42,7 +42,7 @@ KEYS = (
     Key("run", ("r",), "R", "run it"),
     Key("ladder", ("l",), "L", "run the whole ladder"),
     Key("reveal", (), "A", "show the numbers of all rungs", ("a",)),
-    Key("plot", (), "1 to 7", "a plot, in the order of their menu", tuple("1234567"), digits=True),
+    Key("plot", (), "1 to 9", "a plot, in the order of their menu", tuple("123456789"), digits=True),
     Key("next plot", ("v",), "V", "the next plot"),
     Key("counter", ("c",), "C", "the next counter in the plot"),
     Key("order", ("o",), "O", "the next order of execution: lockstep, independent 1 to 3"),

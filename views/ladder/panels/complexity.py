@@ -20,6 +20,7 @@ from views.shared import work
 
 CAN_BE_SWEPT = "This rung with 1, 2, 4, … elements per thread; the grid follows from them."
 CANNOT = "The grid of this rung follows from N, so its elements per thread cannot be chosen."
+FORMULA = "P threads: T = N/P + log₂ P steps, work N − 1, cost P·T."
 QUOTE = "On G80, best perf with 64-256 blocks of 128 threads, 1024-4096 elements per thread."
 
 
@@ -43,11 +44,8 @@ def run_sweep(page: Page) -> None:
 def controls(page: Page) -> None:
     """Show the button, enabled if the rung can be swept."""
     sweep = elements.sweep_choices(page.choice)
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.button("Run the sweep", key="sweep elements", on_click=run_sweep, args=(page,), disabled=not sweep,
-                  icon=":material/query_stats:",
-                  help=CAN_BE_SWEPT if sweep else CANNOT)  # fmt: skip
-        st.caption("P threads · T = N/P + log₂ P steps · work N − 1 · cost P·T")
+    st.button("Run the sweep", key="sweep elements", on_click=run_sweep, args=(page,), disabled=not sweep,
+              icon=":material/query_stats:", help=CAN_BE_SWEPT if sweep else CANNOT)  # fmt: skip
 
 
 def figure(page: Page, facts: Facts, look: Look) -> Figure:
@@ -81,8 +79,8 @@ def words(page: Page, facts: Facts) -> str:
     points = swept(page)
     if not points:
         return (
-            '<section class="verdict"><p>Blue: the threads that work in a step. Grey: the threads that are allotted '
-            "meanwhile. The work is all the blue, the cost all the grey.</p></section>"
+            f'<section class="verdict"><p>{FORMULA} Blue: the threads that work in a step. Grey: the threads that '
+            "are allotted meanwhile. The work is all the blue, the cost all the grey.</p></section>"
         )
     gpu = next((fact for point in points if (fact := work.outcome(point.choice).timed)), None)
     found = elements.judgement(points, elements.room(gpu.device) if gpu else None)
@@ -91,7 +89,7 @@ def words(page: Page, facts: Facts) -> str:
     if found.holds is None and (others := elements.recorded_blocks(page.choice)):
         said += f" The sweep was recorded with a block size of {' and '.join(map(str, others))}."
     return (
-        f'<section class="verdict"><p class="{kind}">{escape(said)}</p>'
+        f'<section class="verdict"><p>{FORMULA}</p><p class="{kind}">{escape(said)}</p>'
         f"<p class='quoted'>“{escape(QUOTE)}” <span>Crovella: {escape(elements.SLIDE)}</span></p></section>"
     )
 
