@@ -264,18 +264,9 @@ window.kernelLadder = (() => {
     }
     uncover(at);
     window.kernelTerms.look();
-    // A plot of all rungs is the same on each of them: it is not drawn again, only its mark moves. In a pair of bars the
-    // second is that of the rung on the page.
     for (const plot of document.querySelectorAll('.js-plotly-plot')) {
-      const kind = plot.layout?.meta, marked = kind === 'pair' ? '1' : at;
-      if (kind !== 'rungs' && kind !== 'pair') continue;
-      for (const trace of plot.querySelectorAll('.barlayer .trace:first-child')) {
-        for (const bar of trace.querySelectorAll('.point')) bar.classList.toggle('current', String(bar.__data__?.i) === marked);
-      }
-      plot.classList.toggle('ofrungs', kind === 'rungs');
-      if (kind !== 'rungs') continue;
-      for (const tick of plot.querySelectorAll('.ytick')) tick.classList.toggle('current', String(tick.__data__?.x) === at);
-      bring(plot, at);
+      mark(plot);
+      if (plot.layout?.meta === 'rungs') bring(plot, at);
     }
     for (const table of document.querySelectorAll('.scroll:not([tabindex]), .st-key-labresults:not([tabindex])')) table.tabIndex = 0; // to scroll by keys
     for (const drop of document.querySelectorAll('[data-testid=stFileUploaderDropzone][role=presentation]')) drop.role = 'group'; // it has a name
@@ -285,6 +276,22 @@ window.kernelLadder = (() => {
     const said = document.querySelector('.outcome .said, .insideanswer')?.textContent ?? '';
     if (region.textContent !== said) region.textContent = said;
   };
+  // A plot of all rungs is the same on each of them: it is not drawn again, only its mark moves. In a pair of bars the
+  // second is that of the rung on the page.
+  function mark(plot) {
+    const at = document.querySelector('[data-rung]')?.dataset.rung, kind = plot.layout?.meta;
+    if (kind !== 'rungs' && kind !== 'pair') return;
+    const marked = kind === 'pair' ? '1' : at;
+    for (const trace of plot.querySelectorAll('.barlayer .trace:first-child')) {
+      for (const bar of trace.querySelectorAll('.point')) {
+        bar.classList.toggle('current', String(bar.__data__?.i) === marked);
+        bar.classList.toggle('empty', typeof bar.__data__?.s !== 'number'); // a number that is held back has a bar of no length
+      }
+    }
+    plot.classList.toggle('ofrungs', kind === 'rungs');
+    if (kind !== 'rungs') return;
+    for (const tick of plot.querySelectorAll('.ytick')) tick.classList.toggle('current', String(tick.__data__?.x) === at);
+  }
   // The bar of a rung grows as its numbers are uncovered. Both attributes change at once, so no frame between them shows
   // the whole bar. A plot may come long after the slide's title: the second one lasts until a bar has grown and its
   // number is written, or the reader goes on.
@@ -387,6 +394,9 @@ window.kernelLadder = (() => {
   }
   let due = false;
   new MutationObserver((changes) => {
+    // A new bar is marked before its first frame: there a covered bar is hidden, and an uncovered one begins to grow.
+    const drawn = changes.find(({ target }) => target.closest?.('.barlayer'));
+    if (drawn) mark(drawn.target.closest('.js-plotly-plot'));
     if (due || changes.every((change) => change.target === region)) return;
     due = true;
     requestAnimationFrame(() => { due = false; own.look(); });
