@@ -13,6 +13,7 @@ from functools import cached_property, lru_cache, partial
 from html import escape
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 from zlib import adler32
 
 import numpy as np
@@ -42,8 +43,11 @@ from engine.lab.arguments import (
     place_arguments,
 )
 from engine.lab.compilation import Compilation, compilation, refuse_unknown
+from engine.lab.formula import check as check_formula
 from engine.lab.instances import typed_parameters
 from engine.lab.marks import CompilerWarning
+from engine.lab.references import check_against, reference_named
+from engine.lab.setups import Formula, right_of
 from engine.lab.signatures import Parameter, bare, kernels_in
 from engine.lab.structures import Field, element_of, fields_in, layout
 from engine.machine.devices import gpus
@@ -51,7 +55,7 @@ from engine.model.estimate import Estimate, estimate
 from engine.model.estimate import gpu as estimated_gpu
 from engine.model.observer import CostObserver
 from engine.model.run import RunCosts, with_machine_code
-from engine.records import CACHE_STATES, Array, Finding, Launch, LineCounters, NotRunnable, Source, Timing
+from engine.records import CACHE_STATES, Array, Check, Finding, Launch, LineCounters, NotRunnable, Source, Timing
 from engine.records.counters import COUNTERS, with_derived
 
 
@@ -118,7 +122,8 @@ class KernelRun:
     `arrays`: by name, in the shape and type in which they were passed; the caller's arrays do not change. `symbols`:
     the module's `__device__` and `__constant__` variables, in the type that was passed for them, else as bytes.
     `counters`, `lines`: over the launch and by line of the file; `printed`: lines of printf; `warnings`: the
-    compiler's. `again`: launches once more for the costs.
+    compiler's. `passed`: the arguments by name, with `sums`, the checksums of its arrays before the launch; `again`:
+    launches once more for the costs.
     """
 
     kernel: str
@@ -131,6 +136,8 @@ class KernelRun:
     findings: tuple[Finding, ...]
     printed: tuple[str, ...]
     warnings: tuple[str, ...]
+    passed: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    sums: Mapping[str, int] = field(default_factory=dict, repr=False, compare=False)
     again: Callable[[], Estimate] | None = field(default=None, repr=False, compare=False)
 
     @cached_property
@@ -143,6 +150,27 @@ class KernelRun:
         if self.again is None:
             raise NotRunnable("A run on a GPU has no estimate: time it with `kernel.time(...)`.")
         return self.again()
+
+    def check(self, right: str) -> Check:
+        """Compare an array with a line of NumPy over the arguments as they were before the launch, or with a named
+        reference: `run.check("y = a * x + y")`. Floats must lie within the roundings of a kernel.
+
+        The arrays that were passed must be unchanged since. NotRunnable: the line is no formula, or does not fit.
+        """
+        wanted = right_of(right)
+        arrays = {name: one for name, one in self.passed.items() if isinstance(one, np.ndarray)}
+        _refuse_changed(arrays, self.sums)
+        numbers: dict[str, Any] = {
+            name: one for name, one in self.passed.items() if isinstance(one, int | float | np.number)
+        }
+        if wanted.out not in self.arrays:
+            raise NotRunnable(f"The kernel has no array `{wanted.out}`; it has {', '.join(self.arrays) or 'none'}.")
+        found = self.arrays[wanted.out]
+        if isinstance(wanted, Formula):
+            return check_formula(wanted.line, arrays, numbers, found, wanted.out)
+        reads = len(reference_named(wanted.reference).reads)
+        given = [float(numbers.get(word, word)) for word in wanted.given[reads:]]
+        return check_against(wanted.reference, arrays, self.arrays, wanted.given[:reads], wanted.out, given)
 
     @property
     def ok(self) -> bool:
@@ -171,10 +199,22 @@ def _cell(count: float, most: float) -> str:
     return f"<td style='background:rgba(228,112,37,{0.05 + 0.4 * count / most:.2f})'>{count:,.0f}</td>"
 
 
-def _sums_of(handed: LaunchArguments, given: Mapping[str, Array]) -> dict[str, int]:
-    """Return a checksum of each array and variable."""
-    every = {**handed.arrays, **given}
-    return {name: adler32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data) for name, array in every.items()}
+def _passed(names: Sequence[str], given: Sequence[object], handed: LaunchArguments) -> dict[str, Any]:
+    """Return the fields of a run that say what was passed. An array of a GPU is here as its copy on the host."""
+    passed = {**dict(zip(names, given, strict=True)), **handed.arrays}
+    return {"passed": passed, "sums": _sums_of(handed.arrays)}
+
+
+def _sums_of(arrays: Mapping[str, Array]) -> dict[str, int]:
+    """Return a checksum of each array."""
+    return {name: adler32(np.ascontiguousarray(one).reshape(-1).view(np.uint8).data) for name, one in arrays.items()}
+
+
+def _refuse_changed(arrays: Mapping[str, Array], before: Mapping[str, int]) -> None:
+    """NotRunnable: an array is no longer what it was before the launch."""
+    for name, found in _sums_of(arrays).items():
+        if found != before[name]:
+            raise NotRunnable(f"{name} was changed after the launch: run the kernel again, and ask before it changes.")
 
 
 Sizes = int | Sequence[int]
@@ -236,7 +276,7 @@ class OwnKernel:
             if schedule is not None:
                 raise NotRunnable("A GPU chooses the order of its lanes and blocks itself; only the emulator can.")
             arrays, values = run(step, handed, self._variables(given), given)
-            return self._run(as_given(arrays, called, args), values)
+            return replace(self._run(as_given(arrays, called, args), values), **_passed(called, args, handed))
         if device != "emulator":
             raise NotRunnable(f"There is no device {device!r}: choose emulator or gpu.")
         there, observers = Device(), results.usual_observers()
@@ -251,7 +291,8 @@ class OwnKernel:
             lines=lines_of(Source(self.source.name, self.text, ""), observers),
             findings=results.findings(observers),
             printed=tuple("".join(machine.output).splitlines()),
-            again=partial(self._estimated, step, handed, given, seconds, gpu, _sums_of(handed, given)),
+            **_passed(called, args, handed),
+            again=partial(self._estimated, step, handed, given, seconds, gpu, _sums_of({**handed.arrays, **given})),
         )
 
     def _launched(
@@ -293,7 +334,7 @@ class OwnKernel:
         """
         handed, step = self._asked(grid, block, args, array_names(self.parameters, None), shared, cooperative)
         given = dict(symbols or {})
-        return self._estimated(step, handed, given, seconds, gpu, _sums_of(handed, given))
+        return self._estimated(step, handed, given, seconds, gpu, _sums_of({**handed.arrays, **given}))
 
     def _estimated(
         self,
@@ -306,12 +347,7 @@ class OwnKernel:
     ) -> Estimate:
         """Launch again for its costs, and return the estimate of its time on `gpu`, or on the H200. `before`: the
         checksums of the arrays when the kernel ran."""
-        changed = [name for name, found in _sums_of(handed, given).items() if found != before[name]]
-        if changed:
-            raise NotRunnable(
-                f"{changed[0]} was changed after the launch, so a launch for the costs would be another one: run the "
-                "kernel again and read `estimate` before the array changes."
-            )
+        _refuse_changed({**handed.arrays, **given}, before)
         watching = CostObserver()
         self._launched(Device(), step, handed, given, (watching,), LOCKSTEP, seconds)
         (costs,) = watching.costs()

@@ -3,7 +3,7 @@
 saxpy<<<(n + block - 1) / block, 256>>>(2, float32[n]=random, float32[n]=random, n)        y = saxpy(x, y, 2)
 
 The first is CUDA's launch syntax with the arguments of `engine emulate`; sizes and integers may be expressions of `n`
-and `block`, the first size of a block. The second names a reference.
+and `block`, the first size of a block. The second names a reference, or is a line of NumPy: y = 2 * x + y.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ import numpy as np
 
 from engine.lab.arguments import ARRAY, Argument, Structure, argument_of
 from engine.lab.expressions import evaluate
+from engine.lab.formula import parse
 from engine.lab.host_launch import HostArgument, HostLaunch, launch_in_text
 from engine.lab.instances import typed_parameters
-from engine.lab.references import reference_named
+from engine.lab.references import REFERENCES, reference_named
 from engine.lab.signatures import Declared, bare, index_arrays, is_read, kernels_in, strides
 from engine.lab.structures import Element, element_of, fields_in, length_of
 from engine.lab.top_level import declarations, parts, uncommented
@@ -49,6 +50,17 @@ class Right:
 
 
 @dataclass(frozen=True)
+class Formula:
+    """The array `out` must equal the line of NumPy `line`, of the parameters as they were before the launch."""
+
+    out: str
+    line: str
+
+    def __str__(self) -> str:
+        return f"{self.out} = {self.line}"
+
+
+@dataclass(frozen=True)
 class Setup:
     """A launch in words. `kernel`: its name, with a template's arguments; `grid`, `block`: one to three sizes;
     `shared`: bytes of dynamic shared memory; `right`: its reference, or None; `cooperative`: all blocks run at once,
@@ -59,7 +71,7 @@ class Setup:
     block: tuple[str, ...] = BLOCK
     arguments: tuple[str, ...] = ()
     shared: str = "0"
-    right: Right | None = None
+    right: Right | Formula | None = None
     cooperative: bool = False
     assumed: str = field(default="", compare=False)
 
@@ -90,7 +102,7 @@ def setup_of(call: str, right: str = "") -> Setup:
         raise NotRunnable(f"{call!r} is not a launch such as saxpy<<<(n + 255) / 256, 256>>>(2, float32[n], n).")
     arguments = tuple(" ".join(word.split()) for word in parts(found["arguments"]))
     shared = sizes[2].strip() if len(sizes) > 2 else "0"
-    made = _right_of(right) if right.strip() else None
+    made = right_of(right) if right.strip() else None
     return Setup(found["kernel"], _sizes(sizes[0]), _sizes(sizes[1]), arguments, shared, made, cooperative)
 
 
@@ -198,10 +210,15 @@ def launching(setup: Setup, n: int, trial: int = 0) -> Launching:
     return Launching(grid, block, evaluate(setup.shared, known), arguments)
 
 
-def _right_of(words: str) -> Right:
+def right_of(words: str) -> Right | Formula:
+    """Return a named reference, or a formula. NotRunnable: the words are neither."""
     found = _RIGHT.fullmatch(words)
-    if not found:
-        raise NotRunnable(f"{words!r} is not a reference such as y = saxpy(x, y, 2).")
+    if found is None or (found[2] not in REFERENCES and found[2].isidentifier()):
+        out, equals, line = words.partition("=")
+        if not equals or not out.strip().isidentifier():
+            raise NotRunnable(f"{words!r} is not what is right, such as y = saxpy(x, y, 2) or y = 2 * x + y.")
+        parse(line)
+        return Formula(out.strip(), line.strip())
     reference = reference_named(found[2])
     given = tuple(part.strip() for part in parts(found[3]))
     if len(given) < len(reference.reads):

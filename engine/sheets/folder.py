@@ -5,10 +5,11 @@ load("heidelberg-1") -> Sheet            names() -> the readable sheets of the p
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from time import monotonic
@@ -239,6 +240,7 @@ def of_rung(rung: Kernel, goal: Kernel) -> str:
 
 FOLDER = Path(__file__).parents[2] / "sheets"
 FILE = "sheet.toml"
+ELSEWHERE = "KERNEL_LADDER_SHEETS"  # an environment variable: more folders of sheets, as PATH lists folders
 
 
 def recorded(sheet: Sheet) -> Today:
@@ -251,32 +253,18 @@ def recorded(sheet: Sheet) -> Today:
 
 
 def titles() -> dict[str, str]:
-    """Return the titles of the program's readable sheets as plain text, by name, in the order of the menu."""
-    return {name: sheet.title.replace("`", "") for name, sheet in _readable().items()}
+    """Return the titles of the readable sheets as plain text, by name, in the order of the menu."""
+    return {name: sheet.title.replace("`", "") for name, sheet in _listed().sheets.items()}
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of the program's readable sheets, in the order of the menu."""
-    return tuple(_readable())
+    """Return the names of the readable sheets, in the order of the menu."""
+    return tuple(_listed().sheets)
 
 
 def faults() -> dict[str, str]:
-    """Return why a sheet of the program cannot be read, by name. Such a sheet is left out of every list."""
-    return _faults_at(int(monotonic() / _LOOK_S))
-
-
-_LOOK_S = 10.0  # seconds between two searches for faults: one takes as long as a page
-
-
-@lru_cache(maxsize=1)
-def _faults_at(_: int) -> dict[str, str]:
-    found = {}
-    for name in _folders():
-        try:
-            _read_at(FOLDER / name / FILE)
-        except NotRunnable as refused:
-            found[name] = str(refused)
-    return found
+    """Return why a listed sheet cannot be read, by name. Such a sheet is left out of every list."""
+    return dict(_listed().faults)
 
 
 def load(sheet: str | Path) -> Sheet:
@@ -284,29 +272,62 @@ def load(sheet: str | Path) -> Sheet:
 
     NotRunnable: there is none, or its file has a fault.
     """
-    folder = FOLDER / sheet if str(sheet) in _folders() else Path(sheet)
+    listed = _listed()
+    folder = listed.folders.get(str(sheet), Path(sheet))
     path = folder / FILE if folder.is_dir() else folder
     try:
         if not path.is_file():
-            raise NotRunnable(f"There is no sheet {str(sheet)!r}: there are {', '.join(_folders())}.")
-        return _read_at(path)
+            raise NotRunnable(f"There is no sheet {str(sheet)!r}: there are {', '.join(listed.folders)}.")
+        found = _read_at(path)
     except NotRunnable:
-        if str(sheet) in _folders() and str(sheet) in _readable():
-            return _readable()[str(sheet)]
+        if str(sheet) in _GOOD:
+            return _GOOD[str(sheet)]
         raise
+    if str(sheet) in listed.folders:
+        _GOOD[str(sheet)] = found
+    return found
+
+
+_LOOK_S = 10.0  # seconds between two searches for sheets: one takes as long as a page
+_GOOD: dict[str, Sheet] = {}  # the last good version of each listed sheet
+
+
+@dataclass(frozen=True)
+class _Listed:
+    """The sheets of the program and of the folders ELSEWHERE: their folders by name, those that can be read, in the
+    order of the menu, and why the others cannot."""
+
+    folders: Mapping[str, Path]
+    sheets: Mapping[str, Sheet]
+    faults: Mapping[str, str]
+
+
+def _listed() -> _Listed:
+    return _listed_at(int(monotonic() / _LOOK_S), FOLDER, os.environ.get(ELSEWHERE, ""))
 
 
 @lru_cache(maxsize=1)
-def _folders() -> tuple[str, ...]:
-    return tuple(sorted(path.parent.name for path in FOLDER.glob(f"*/{FILE}")))
-
-
-@lru_cache(maxsize=1)
-def _readable() -> dict[str, Sheet]:
-    """Return the program's sheets as they were first read, in the order of the menu, without those with a fault."""
-    bad = faults()
-    found = [_read_at(FOLDER / name / FILE) for name in _folders() if name not in bad]
-    return {sheet.name: sheet for sheet in sorted(found, key=_place)}
+def _listed_at(_: int, own: Path, elsewhere: str) -> _Listed:
+    folders: dict[str, Path] = {}
+    faults: dict[str, str] = {}
+    for place in (own, *(Path(each).expanduser() for each in elsewhere.split(os.pathsep) if each)):
+        if not place.is_dir():
+            faults[str(place)] = f"There is no folder {place}, which {ELSEWHERE} names."
+        for path in sorted(place.glob(f"*/{FILE}")):
+            name = path.parent.name
+            if name in folders:
+                faults[str(path)] = f"{path}: there is a sheet named {name} already, in {folders[name].parent}."
+            else:
+                folders[name] = path.parent
+    found = []
+    for name, folder in folders.items():
+        try:
+            found.append(_read_at(folder / FILE))
+        except NotRunnable as refused:
+            faults[name] = str(refused)
+            found += [_GOOD[name]] if name in _GOOD else []
+    _GOOD.update({sheet.name: sheet for sheet in found})
+    return _Listed(folders, {sheet.name: sheet for sheet in sorted(found, key=_place)}, faults)
 
 
 def _place(sheet: Sheet) -> tuple[int, int, int, str]:

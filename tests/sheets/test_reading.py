@@ -13,7 +13,7 @@ from engine.catalogue import KERNELS
 from engine.commands import main
 from engine.records import NotRunnable
 from engine.sheets import folder as folder_module
-from engine.sheets.folder import faults, load, names, of_rung
+from engine.sheets.folder import faults, load, names, of_rung, titles
 from tests.sentences import refused
 
 PAGE = Path(__file__).parents[2] / "docs" / "sheets.md"
@@ -123,8 +123,8 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def _forget() -> None:
-    for cached in (folder_module._folders, folder_module._readable, folder_module._faults_at):
-        cached.cache_clear()
+    folder_module._listed_at.cache_clear()
+    folder_module._GOOD.clear()
 
 
 def test_a_faulty_sheet_is_left_out_and_named(shelf: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -136,6 +136,33 @@ def test_a_faulty_sheet_is_left_out_and_named(shelf: Path, capsys: pytest.Captur
         told = capsys.readouterr().out
         assert all(why in told for why in faults().values())
     assert main(["sheets", "a-no-text"]) == 2
+
+
+def test_sheets_elsewhere_are_listed_and_a_name_that_is_taken_is_named(
+    shelf: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    course, missing = tmp_path_factory.mktemp("course"), shelf / "nowhere"
+    for name in ("week-1", "good"):
+        (course / name).mkdir()
+        (course / name / "sheet.toml").write_text(GOOD.replace("A sheet", f"Of the course: {name}"))
+    monkeypatch.setenv(folder_module.ELSEWHERE, f"{course}:{missing}")
+    assert set(names()) == {"good", "week-1"} and load("week-1").title == "Of the course: week-1"
+    assert load("good").title == "A sheet", "the program's own comes first"
+    told = list(faults().values())
+    assert any("there is a sheet named good already" in why for why in told)
+    assert any(f"There is no folder {missing}" in why for why in told)
+
+
+def test_a_new_and_a_changed_sheet_appear_without_a_restart(shelf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(folder_module, "monotonic", lambda: now[0])
+    assert names() == ("good",)
+    (shelf / "new").mkdir()
+    (shelf / "new" / "sheet.toml").write_text(GOOD.replace("A sheet", "A new one"))
+    (shelf / "good" / "sheet.toml").write_text(GOOD.replace("A sheet", "Another title"))
+    assert load("good").title == "Another title"
+    now[0] = 11.0
+    assert set(names()) == {"good", "new"} and titles()["good"] == "Another title"
 
 
 def test_a_sheet_that_becomes_faulty_stays_as_it_was_read_last(shelf: Path) -> None:

@@ -74,6 +74,17 @@ def test_the_form_of_an_own_launch_is_written_to_the_address() -> None:
     assert "choose a smaller N" in html_of(checked(refused))
 
 
+def test_a_line_of_numpy_says_what_is_right() -> None:
+    app = opened("lab", start="saxpy", n="1000")
+    next(box for box in app.selectbox if box.label == "What is right").select("a line of NumPy").run()
+    field(app, "A line of NumPy").set_value("a * x + y").run()
+    assert asked(app)["right"] == "y = a * x + y" and "✓ Correct" in html_of(checked(app))
+    field(app, "A line of NumPy").set_value("a * x - y").run()
+    assert "✗ Wrong" in html_of(checked(app))
+    field(app, "A line of NumPy").set_value("a * nosuch(x)").run()
+    assert any("no function" in said for said in messages_of(app, "warning")) and asked(app)["right"] == "y = a * x - y"
+
+
 def test_a_source_in_a_link_becomes_a_draft_with_a_fitting_launch() -> None:
     app = opened("lab", start="empty", source=packed(RACE), n="64")
     assert draft_of(app).text == RACE and "source" not in asked(app)

@@ -9,9 +9,10 @@ import streamlit as st
 
 from engine.lab.arguments import ARRAY
 from engine.lab.filling import FILLS
+from engine.lab.formula import parse
 from engine.lab.instances import USUAL_TYPE, guessed_types, instance
 from engine.lab.references import REFERENCES
-from engine.lab.setups import Right, Setup, fit_setup, propose_setup
+from engine.lab.setups import Formula, Right, Setup, fit_setup, propose_setup
 from engine.lab.signatures import Declared, bare, kernels_in
 from engine.lab.top_level import parts
 from engine.records import NotRunnable
@@ -19,9 +20,12 @@ from views.lab.drafts import Draft
 from views.shared import messages
 from views.shared.messages import code, label
 
+Container = st.delta_generator.DeltaGenerator
 TYPES = ("float32", "float64", "float16", "int32", "uint32", "int64", "int16", "uint8", "int8", "bool")
 OTHER_TYPES = ("double", "int", "unsigned int")  # for a template's type that the file does not tell
 NOTHING = "nothing: show the first elements"
+FORMULA = "a line of NumPy"
+FORMULA_HELP = "Of the parameters as they were before the launch: a * x + y, x.sum(), A @ B, x[1:] - x[:-1], softmax(x)"
 COMPUTED = "A number, or computed from n and block: (n + block - 1) / block"
 
 
@@ -110,15 +114,19 @@ def _array(key: str, name: str, found: re.Match[str]) -> str:
     return f"{kind}[{size}]={filled}"
 
 
-def _right(form: str, setup: Setup, declared: Declared) -> Right | None:
+def _right(form: str, setup: Setup, declared: Declared) -> Right | Formula | None:
     arrays = [name for name, words in zip(declared.parameters, setup.arguments, strict=False) if ARRAY.fullmatch(words)]
-    now, options = setup.right, [NOTHING, *REFERENCES]
+    now, options = setup.right, [NOTHING, FORMULA, *REFERENCES]
+    chosen = NOTHING if now is None else FORMULA if isinstance(now, Formula) else now.reference
     columns = st.columns([1.5, 1, 2], vertical_alignment="bottom")
     with columns[0]:
-        name = st.selectbox("What is right", options, options.index(now.reference) if now else 0, key=f"{form} right",
+        name = st.selectbox("What is right", options, options.index(chosen), key=f"{form} right",
                             format_func=lambda one: REFERENCES[one].title if one in REFERENCES else one)  # fmt: skip
+    if name == FORMULA and arrays:
+        return _formula(form, now if isinstance(now, Formula) else None, arrays, columns)
     if name not in REFERENCES or not arrays:
         return None
+    now = None if isinstance(now, Formula) else now
     reference, same = REFERENCES[name], now if now and now.reference == name else None
     plain = (*arrays[: len(reference.reads)], *(f"{value:g}" for _, value in reference.numbers))
     given = (*same.given, *plain[len(same.given) :]) if same else plain
@@ -129,6 +137,24 @@ def _right(form: str, setup: Setup, declared: Declared) -> Right | None:
         wanted = ", ".join((*reference.reads, *(number for number, _ in reference.numbers)))
         said = _words(f"made of {wanted}", f"{form} {name} of", ", ".join(given), reference.meaning)
     return Right(str(out), str(name), _parts(said))
+
+
+def _formula(form: str, now: Formula | None, arrays: list[str], columns: list[Container]) -> Formula | None:
+    """Ask for the array and the line of NumPy that it must equal."""
+    with columns[1]:
+        place = arrays.index(now.out) if now and now.out in arrays else len(arrays) - 1
+        out = st.selectbox("in the array", arrays, place, key=f"{form} formula out")
+    with columns[2]:
+        line = st.text_input("A line of NumPy", now.line if now else "", key=f"{form} formula", placeholder=arrays[0],
+                             help=FORMULA_HELP)  # fmt: skip
+    if not line.strip():
+        return now
+    try:
+        parse(line)
+    except NotRunnable as refused:
+        messages.warning(str(refused))
+        return now
+    return Formula(str(out), line.strip())
 
 
 def _words(title: str, key: str, value: str, help: str) -> str:

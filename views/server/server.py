@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import ctypes
 import errno
+import os
 import signal
 import socket
 import sys
@@ -29,9 +30,10 @@ from views.server import streamlit_internals
 if sys.platform != "win32":
     import resource
 
-USAGE = "python dashboard.py [-h] [--port PORT] [--address ADDRESS] [-- STREAMLIT'S OWN OPTIONS]"
+USAGE = "python dashboard.py [-h] [--port PORT] [--address ADDRESS] [--sheets DIR] [-- OPTIONS]"
 DESCRIPTION = "Serves the dashboard until Ctrl-C, and prints its address. It opens no browser window."
 PORT = "where it listens; it ends if that port is in use. If none is asked for: 8501, or the next one that is free"
+SHEETS = "a folder of lab sheets beside the program's own; give it once for each folder"
 ADDRESS = (
     "for whom it listens: 127.0.0.1 this computer alone (the default), 0.0.0.0 the whole network, with a class key"
 )
@@ -134,10 +136,22 @@ def flags(arguments: Sequence[str]) -> list[str]:
     )
     parser.add_argument("--port", "--server.port", metavar="PORT", type=int, help=PORT)
     parser.add_argument("--address", "--server.address", metavar="ADDRESS", help=ADDRESS)
+    parser.add_argument("--sheets", metavar="DIR", action="append", default=[], help=SHEETS)
     end = arguments.index("--") if "--" in arguments else len(arguments)
     named = vars(parser.parse_args(arguments[:end]))
+    if folders := named.pop("sheets"):
+        offer_sheets(folders)
     ours = (f"--server.{name}={value}" for name, value in named.items() if value is not None)
     return [*ours, *arguments[end + 1 :]]
+
+
+def offer_sheets(folders: Sequence[str]) -> None:
+    """Add folders to those in which sheets are looked for. A missing one is named where the sheets are."""
+    from engine.sheets.folder import ELSEWHERE  # with its numbers come threads, too early for `share_heap`
+
+    known = os.environ.get(ELSEWHERE, "")
+    more = [str(Path(each).expanduser().resolve()) for each in folders]
+    os.environ[ELSEWHERE] = os.pathsep.join(filter(None, [known, *more]))
 
 
 def check_port(address: str | None, port: int, *, asked: bool) -> None:

@@ -1,0 +1,149 @@
+"""A line of NumPy says what is right: it is read without running any Python, and floats have the bound of a kernel."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import engine
+from engine.lab.checking import check_own
+from engine.lab.formula import FUNCTIONS, check, value_of
+from engine.lab.setups import Formula, setup_of
+from engine.records import NotRunnable
+
+MAKE = np.random.default_rng(7)
+X, Y = (MAKE.standard_normal(1000).astype(np.float32) for _ in "xy")
+A, B = (MAKE.standard_normal((24, 24)).astype(np.float32) for _ in "ab")
+WHOLE = MAKE.integers(-50, 50, 64).astype(np.int32)
+KNOWN = {"x": X, "y": Y, "A": A, "B": B, "in": WHOLE}
+PLAIN = [
+    "2 * x + y", "x.sum()", "A @ B", "x[1:] - x[:-1]", "np.exp(x) / np.exp(x).sum()", "A.T", "x.cumsum()",
+    "(x > 0) * x",
+    "where(x > y, x, y)", "maximum(x, 0)", "sqrt(x * x + y * y)", "A.sum(axis=1)", "sort(x)", "in * in + 1", "-in // 3",
+    "flip(in)", "roll(in, 3)", "in[::2]", "concatenate([x, y])", "x.max()", "in.argmax()", "mean(x)", "outer(x, y)",
+    "A[0] + A[:, 1]", "bincount(in + 50)", "x ** 2", "A.reshape(4, 144)", "abs(in) % 7", "in & 3", "diff(x)", "x.size",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", PLAIN)
+def test_a_line_has_the_value_that_numpy_gives(line: str) -> None:
+    known = {f"{name}_" if name == "in" else name: array.astype(np.float64 if array.dtype.kind == "f" else np.int64)
+             for name, array in KNOWN.items()}  # fmt: skip
+    functions = {name: getattr(np, name) for name in FUNCTIONS if hasattr(np, name)}
+    wanted = eval(line.replace("in ", "in_ ").replace("in.", "in_.").replace("in)", "in_)").replace("in[", "in_[")
+                  .replace("in,", "in_,").replace("-in_", "-in_"), {"np": np, **functions, **known})  # fmt: skip
+    found = value_of(line, KNOWN, {})
+    assert np.array_equal(found.of, wanted) and found.off.shape == found.of.shape
+
+
+@pytest.mark.parametrize("line", [line for line in PLAIN if "in" not in line.replace("min", "")])
+def test_what_float32_makes_of_a_line_is_right_and_a_near_miss_is_wrong(line: str) -> None:
+    functions = {name: getattr(np, name) for name in FUNCTIONS if hasattr(np, name)}
+    made = np.asarray(eval(line, {"np": np, **functions, "x": X, "y": Y, "A": A, "B": B}))
+    if made.dtype.kind != "f":
+        return
+    assert check(line, KNOWN, {}, made.astype(np.float32), "out").ok
+    miss = np.array(made, np.float32).ravel()
+    at = int(np.argmax(np.abs(miss)))
+    miss[at] *= np.float32(1.001)
+    found = check(line, KNOWN, {}, miss, "out")
+    assert not found.ok and found.at in (at, None)
+
+
+def test_sums_in_any_order_are_right_and_a_missing_element_is_not() -> None:
+    big = MAKE.random(1 << 18).astype(np.float32)
+    for order in (big, big[::-1], np.sort(big)):
+        total = np.float32(0)
+        for part in order.reshape(512, -1):
+            total += part.sum(dtype=np.float32)
+        assert check("x.sum()", {"x": big}, {}, np.array([total]), "out").ok
+    assert not check("x.sum()", {"x": big}, {}, np.array([big[1:].sum() - big[5]]), "out").ok
+
+
+def test_what_a_type_cannot_hold_is_infinite_or_zero_there_too() -> None:
+    x = np.array([200.0, -200.0, 0.0], np.float32)
+    with np.errstate(over="ignore"):
+        assert check("exp(x)", {"x": x}, {}, np.exp(x), "out").ok
+        assert check("exp(x) - exp(x)", {"x": np.zeros(3, np.float32)}, {}, np.zeros(3, np.float32), "out").ok
+    assert not check("exp(x)", {"x": x}, {}, np.array([3e38, 0, 1], np.float32), "out").ok
+
+
+def test_whole_numbers_wrap_as_the_type_of_the_answer() -> None:
+    large = np.full(8, 2**30, np.int32)
+    assert check("4 * x + 3", {"x": large}, {}, np.full(8, 3, np.int32), "out").ok
+    with pytest.raises(NotRunnable, match="fractions"):
+        check("x / 3", {"x": large}, {}, np.zeros(8, np.int32), "out")
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["__import__('os').system('true')", "x.__class__", "(lambda: 1)()", "[i for i in x]", "open('/etc/passwd')",
+     "x.tofile('a')",
+     "exec('1')", "'a' * 9", "x := 1", "x.sum(out=y)", "f'{x}'", "x if x else y", "9 ** 9 ** 9", "arange(10 ** 12)",
+     "zeros(10 ** 6, 10 ** 6)", "outer(x, x)[0].sum().T.T @ 3", "x[10 ** 30]", "repeat(x, 10 ** 9)", "x.nosuch()",
+     "z + 1", "x +", "x + " * 50 + "x", "x; y", "", "1 << 10 ** 9"],
+)  # fmt: skip
+def test_what_is_no_formula_is_refused_in_a_sentence(line: str) -> None:
+    try:
+        found = value_of(line, KNOWN, {"n": 3})
+    except NotRunnable as refused:
+        assert str(refused).endswith((".", "?")) and "\n" not in str(refused)
+    else:
+        assert found.of.size <= 1, "a number, whatever it is"
+
+
+def test_unknown_names_are_named_with_what_is_near() -> None:
+    with pytest.raises(NotRunnable, match="there is no `X1`; there are x, y"):
+        value_of("X1 + 1", {"x": X, "y": Y}, {})
+    with pytest.raises(NotRunnable, match="Did you mean cumsum"):
+        value_of("cumsun(x)", {"x": X}, {})
+
+
+SOFTMAX = """
+extern "C" __global__ void softmax(const float *x, float *y, int n)
+{
+    __shared__ float buffer[256];
+    int t = threadIdx.x;
+    float most = -1e30f;
+    for (int i = t; i < n; i += blockDim.x) most = fmaxf(most, x[i]);
+    buffer[t] = most;
+    __syncthreads();
+    for (int s = blockDim.x / 2; s > 0; s /= 2) {
+        if (t < s) buffer[t] = fmaxf(buffer[t], buffer[t + s]);
+        __syncthreads();
+    }
+    most = buffer[0];
+    __syncthreads();
+    float sum = 0;
+    for (int i = t; i < n; i += blockDim.x) sum += expf(x[i] - most);
+    buffer[t] = sum;
+    __syncthreads();
+    for (int s = blockDim.x / 2; s > 0; s /= 2) {
+        if (t < s) buffer[t] += buffer[t + s];
+        __syncthreads();
+    }
+    for (int i = t; i < n; i += blockDim.x) y[i] = expf(x[i] - most) / buffer[0];
+}
+"""
+
+
+def test_the_lab_checks_a_launch_against_a_line() -> None:
+    call = "softmax<<<1, 256>>>(float32[n]=random, float32[n], n)"
+    right = setup_of(call, "y = softmax(x)")
+    assert right.right == Formula("y", "softmax(x)") and str(right.right) == "y = softmax(x)"
+    assert check_own(right, 1000, SOFTMAX, "mine.cu", None).measurement.status == "ok"
+    wrong = check_own(right, 1000, SOFTMAX.replace("buffer[t] = sum;", "buffer[t] = 2 * sum;"), "mine.cu", None)
+    assert wrong.measurement.status == "wrong" and "y = softmax(x)" in str(wrong.measurement.check)
+    other = check_own(setup_of(call, "y = softmax(z)"), 1000, SOFTMAX, "mine.cu", None)
+    assert other.measurement.status == "refused" and "there is no `z`" in str(other.measurement.reason)
+
+
+def test_a_run_of_any_kernel_is_checked_against_a_line() -> None:
+    x, y = X.copy(), np.zeros(1000, np.float32)
+    run = engine.kernel(SOFTMAX).run(1, 256, (x, y, 1000))
+    assert run.check("y = softmax(x)").ok and not run.check("y = x").ok
+    with pytest.raises(NotRunnable, match="no array `z`"):
+        run.check("z = x")
+    x[0] = 9
+    with pytest.raises(NotRunnable, match="changed after the launch"):
+        run.check("y = softmax(x)")
