@@ -64,3 +64,9 @@ def load(owner: str, name: str) -> str | None:
     """Return the owner's draft of that name, or None."""
     found = read("SELECT text FROM drafts WHERE owner = ? AND name = ?", owner, name)
     return str(found[0][0]) if found else None
+
+
+def kept(owner: str) -> list[tuple[str, str, str]]:
+    """Return (name, text, time in UTC) of each of the owner's drafts, the last one first."""
+    found = read("SELECT name, text, utc FROM drafts WHERE owner = ? ORDER BY utc DESC, name", owner)
+    return [(str(name), str(text), str(utc)) for name, text, utc in found]

@@ -33,7 +33,7 @@ from views.shared.notices import shown_instead
 class Draft:
     """A draft. `start`: "rung", "sheet", or a template's name; `at`: how often the browser has stored its text, 0 for
     the unchanged start; `reset`: how often the server has replaced the text, which outdates the texts before; `setup`:
-    the launch of a pasted kernel, None for a rung's draft."""
+    the launch of a pasted kernel, None for a rung's draft; `place`: the ladder and the rung, as in the address."""
 
     id: str
     start: str
@@ -43,6 +43,7 @@ class Draft:
     reset: int = 0
     setup: Setup | None = None
     attempts: tuple[Attempt, ...] = ()
+    place: str = ""
 
 
 MOST_KEPT = 40  # drafts of a browser, as many as it stores itself
@@ -55,7 +56,8 @@ def store_draft(draft: Draft) -> str | None:
         return None
     setup = draft.setup
     kept = {"start": draft.start, "text": draft.text, "file": draft.file, "at": draft.at, "reset": draft.reset,
-            "call": setup.call if setup else "", "right": str(setup.right or "") if setup else ""}  # fmt: skip
+            "place": draft.place, "call": setup.call if setup else "",
+            "right": str(setup.right or "") if setup else ""}  # fmt: skip
     try:
         store.save(owner, draft.id, json.dumps(kept), most=MOST_KEPT)
     except store.Full as full:
@@ -76,6 +78,36 @@ def stored_draft(begun: Draft) -> Draft:
                        reset=int(kept.get("reset", 0)), setup=setup)  # fmt: skip
     except (ValueError, KeyError, TypeError, NotRunnable):
         return begun  # stored by another version of this program
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A draft in the store: its address, file and start, the first line of its kernel, and the time of its text."""
+
+    address: str
+    file: str
+    line: str
+    start: str
+    utc: str
+
+
+def kept_drafts() -> list[Kept]:
+    """Return the reader's drafts of the lab in the store, the last one first."""
+    owner, found = _owner(), []
+    for id, raw, utc in store.kept(owner) if owner else ():
+        try:
+            kept = json.loads(raw)
+            if kept["start"] not in (RUNG, *TEMPLATES):
+                continue  # a sheet's
+            lines = [line.strip() for line in str(kept["text"]).splitlines()]
+            first = next((line for line in lines if "__global__" in line), next(filter(None, lines), ""))
+            place = f"&{kept['place']}" if kept.get("place") else ""
+            found.append(
+                Kept(f"lab?start={kept['start']}&draft={id}{place}", str(kept["file"]), first, kept["start"], utc)
+            )
+        except (ValueError, KeyError, TypeError):
+            continue  # stored by another version of this program
+    return found
 
 
 def _owner() -> str | None:
@@ -177,7 +209,8 @@ def _drafts() -> dict[str, Draft]:
 def _begun(id: str, name: str, ladder: Ladder | None, position: int) -> Draft:
     if ladder is not None:
         kernel = KERNELS[ladder.rungs[position].kernel]
-        return stored_draft(Draft(id, RUNG, kernel.text, Path(kernel.file_name).name))
+        place = f"ladder={ladder.name}&rung={rungs.names(ladder)[position]}"
+        return stored_draft(Draft(id, RUNG, kernel.text, Path(kernel.file_name).name, place=place))
     template = TEMPLATES[name]
     draft = stored_draft(Draft(id, name, template.text, template.file_name, setup=template.setup))
     with shown_refusals():

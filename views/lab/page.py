@@ -18,7 +18,7 @@ from engine.records import Choice, NotRunnable, Settled
 from engine.records.counters import COUNTERS, ON_LINES
 from engine.service import service
 from views.editor import component
-from views.lab import drafts, form, outcome, slides, work
+from views.lab import drafts, form, outcome, results, slides, work
 from views.lab.drafts import RUNG, Draft
 from views.lab.work import Press
 from views.server.navigation import toolbar
@@ -75,6 +75,10 @@ def main() -> None:
 
 def buttons(draft: Draft) -> None:
     """Show the buttons for the attempts; Check and Run belong to the editor, as they send its text."""
+    with st.popover(
+        "My drafts", icon=":material/history:", key="mydrafts", help="Every text that you have changed here"
+    ):
+        st.html(results.my_drafts(drafts.kept_drafts(), draft.id))
     st.button("Present", key="present_tries", icon=":material/slideshow:", on_click=slides.begin,
               help="My attempts, one a slide (P)")  # fmt: skip
     st.button("Start over", key="start_over", icon=":material/restart_alt:", on_click=drafts.begin_anew,

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
+import streamlit as st
+
 from engine.history.history import Known, device_line
 from engine.history.tables import COLUMNS, tile_text, tile_title
 from engine.lab.checking import Checked
 from engine.lab.marks import Mark
+from engine.lab.templates import TEMPLATES
 from engine.lectures.changes import values_of
 from engine.records import Measurement
 from engine.records.counters import COUNTERS, IN_TABLE, IN_TILES, ON_LINES
@@ -16,6 +19,7 @@ from engine.records.words import STATUS_WORDS, size_text, text_of
 from views.html import answer, lines
 from views.html.table import cell, code_in, heading, table
 from views.lab.attempts import Attempt
+from views.lab.drafts import RUNG, Kept
 
 NOTHING_YET = (
     '<p class="smallprint">Check compiles the source, runs it on the emulator, compares its answer, and marks each '
@@ -136,3 +140,19 @@ def _row(one: Attempt, zone: str | None) -> list[str]:
         *counted,
         cell(time, title=one.device or ""),
     ]
+
+
+def my_drafts(found: Sequence[Kept], now: str) -> str:
+    """Return the list of the reader's drafts, each a link. `now`: the number of the draft on the page."""
+    if not found:
+        return "<p>No draft is kept yet: a text is kept as soon as you change it.</p>"
+    words = {RUNG: "of a rung", **{name: f"from {one.title}" for name, one in TEMPLATES.items()}}
+    rows = []
+    for one in found:
+        when = answer.when_ran(one.utc, st.context.timezone).removeprefix("run ")
+        here = " · on this page" if now in one.address else ""
+        rows.append(
+            f'<li><a href="./{escape(one.address)}" target="_self">{escape(one.file)}</a> {escape(words[one.start])}, '
+            f"changed {escape(when)}{here}<br><code>{escape(one.line)}</code></li>"
+        )
+    return f'<ul class="mydrafts">{"".join(rows)}</ul>'

@@ -17,6 +17,7 @@ from views.access.policy import Policy
 from views.access.visitor import COOKIE, BrowserName
 from views.lab import drafts
 from views.lab.drafts import Draft
+from views.lab.results import my_drafts
 
 BEGUN = Draft("abc", "empty", "as it starts", "empty.cu", setup=setup_of("k<<<1, 32>>>(n)"))
 WRITTEN = replace(
@@ -105,3 +106,21 @@ def test_a_browser_has_one_name_and_a_key_s_is_signed(monkeypatch: pytest.Monkey
     assert cookie_of(b"") == b"", "the token of whoever signs in has a name"
     monkeypatch.setattr(visitor, "browser", lambda: "bob")
     assert visitor.name() == "bob"
+
+
+def test_my_drafts_are_listed_with_what_tells_them_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    as_browser(monkeypatch, "ada")
+    assert drafts.kept_drafts() == []
+    drafts.store_draft(replace(WRITTEN, text="// mine\n__global__ void k(int *a) {}"))
+    rung = Draft("def", "rung", "// <b>", "reduce.cu", place="ladder=harris&rung=reduce_strided")
+    drafts.store_draft(rung)
+    drafts.store_draft(Draft("sheet-a", "sheet", "x", "first-saxpy.cu"))
+    found = {one.file: one for one in drafts.kept_drafts()}
+    assert set(found) == {"mine.cu", "reduce.cu"}, "a sheet has a page of its own"
+    assert found["mine.cu"].line == "__global__ void k(int *a) {}"
+    assert found["mine.cu"].address == "lab?start=empty&draft=abc"
+    assert found["reduce.cu"].address == "lab?start=rung&draft=def&ladder=harris&rung=reduce_strided"
+    html = my_drafts(list(found.values()), "def")
+    assert html.count("<li>") == 2 and html.count("on this page") == 1 and "&lt;b&gt;" in html
+    as_browser(monkeypatch, "bob")
+    assert drafts.kept_drafts() == [] and "No draft" in my_drafts([], "")
