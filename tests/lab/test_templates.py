@@ -9,7 +9,7 @@ from engine.lab.setups import propose_setup, setup_of
 from engine.lab.templates import TEMPLATES
 
 
-@pytest.mark.thorough
+@pytest.mark.sampled(quick=0, thorough=2)
 @pytest.mark.parametrize("name", TEMPLATES)
 def test_a_template_is_right_at_every_n(name: str) -> None:
     template = TEMPLATES[name]
