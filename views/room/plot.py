@@ -50,13 +50,14 @@ def _bars(
 ) -> str:
     """Return a row for each bar: its name, the bar, its number."""
     rows, stacked = [], any(trace.get("mode") == "text" for trace in traces)
-    known = [i for trace in traces for i, value in enumerate(trace["x"]) if value is not None]
+    bars = [trace for trace in traces if trace["type"] == "bar"] if stacked else traces
+    known = [i for trace in bars for i, value in enumerate(trace["x"]) if value is not None]
     last = max([*known, *(i for i, words in notes.items() if words != "?")], default=-1)
     for i, name in enumerate(names[: max(last, at) + 1 if known else 0]):  # without the rungs that are held back
         current = ' class="current"' if i == at else ""
         drawn = _stack(traces, axis, i) if stacked else "".join(_bar(trace, axis, i) for trace in traces)
-        bars = drawn or f"<p>{escape(notes.get(i, ''))}</p>"
-        rows.append(f"<dt{current}>{escape(_plain(name))}</dt><dd{current}>{bars}</dd>")
+        row = drawn or f"<p>{escape(notes.get(i, ''))}</p>"
+        rows.append(f"<dt{current}>{escape(_plain(name))}</dt><dd{current}>{row}</dd>")
     if stacked:
         return f'<dl class="bars">{"".join(rows)}</dl>'
     legend = [str(trace["name"]) for trace in traces if trace.get("name")] if len(traces) > 1 else []

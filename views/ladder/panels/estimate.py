@@ -9,10 +9,11 @@ from html import escape
 
 import streamlit as st
 
-from engine.catalogue import emulated_n
+from engine.catalogue import KERNELS, emulated_n
 from engine.figures.estimate import Mark, parts_figure
 from engine.figures.look import Figure, Look
 from engine.history import history
+from engine.history.history import Known
 from engine.history.records import record_of
 from engine.model.estimate import Estimate, headline, sentences
 from engine.model.rungs import known, size_for
@@ -31,7 +32,7 @@ NOTHING = "Not estimated yet: press “Estimate all”."
 
 def offered(page: Page) -> bool:
     """Return whether the ladder has rungs that the emulator runs."""
-    return any(choice.kernel for choice in page.choices)
+    return any(KERNELS[choice.kernel].runs_on("emulator") for choice in page.choices)
 
 
 class EstimateWork(Work):
@@ -97,14 +98,13 @@ def figure(page: Page, facts: Facts, look: Look) -> Figure:
     on, asked = _gpu(page), _asked(page)
     found = [one if isinstance(one := _found(choice, on), Estimate) else None for choice in asked]
     smaller = next((f" at N = {size_text(each.n)}" for each in asked if each.n != page.choice.n), "")
-    marks = [_mark(page, i, each) for i, each in enumerate(asked)]
+    marks = [_mark(fact, choice, each) for fact, choice, each in zip(all_known(page), page.choices, asked, strict=True)]
     return parts_figure(facts.rows, found, marks, look, f"estimated time{smaller}, µs · ◇ {_kind(marks)}", NOTHING)
 
 
-def _mark(page: Page, position: int, asked: Settled) -> Mark | None:
+def _mark(fact: Known, choice: Settled, asked: Settled) -> Mark | None:
     """Return the time of a rung at the N of its estimate: that of the page, else the recorded one."""
-    choice = page.choices[position]
-    run = all_known(page)[position].timed if asked.n == choice.n else history.recorded_for(replace(choice, n=asked.n))
+    run = fact.timed if asked.n == choice.n else history.recorded_for(replace(choice, n=asked.n))
     return Mark(run.time_us, history.device_line(run)) if run and run.time_us else None
 
 
