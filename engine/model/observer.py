@@ -99,6 +99,7 @@ class _Launch:
         self._sample: dict[tuple[int, str], list[int]] = {}
         self._requests = 0
         self._decides = False  # a branch depends on a value that other threads may change meanwhile
+        self._last: dict[int, Array] = {}  # of each array: room for _count_distinct
         self._atomics: dict[int, Array] = {}  # of each array: operations at each of its words
         self._float_atomics = self._swap_sectors = self._all_atomics = 0
         self._bits: dict[int, tuple[Mask, dict[int, list[int]]]] = {}
@@ -160,8 +161,14 @@ class _Launch:
             fresh = offsets[~marks[offsets]]
             if fresh.size:
                 marks[fresh] = True
-                new += int(np.unique(fresh).size)
+                new += _count_distinct(fresh, self._room(array.base, marks.size))
         self._new[access.site.line, access.site.op] += new
+
+    def _room(self, base: int, size: int) -> Array:
+        found = self._last.get(base)
+        if found is None:
+            found = self._last[base] = np.empty(size, np.int32)
+        return found
 
     def _sectors_of(self, access: Access) -> Iterator[tuple[DeviceArray, Array]]:
         """Yield the arrays of an access, and in each the sectors, with repetitions."""
@@ -359,6 +366,13 @@ _TOTALS = (
 
 def _ratio(row: Mapping[str, float], part: str, whole: str) -> float:
     return row.get(part, 0.0) / row[whole] if row.get(whole) else 1.0
+
+
+def _count_distinct(numbers: Array, last: Array) -> int:
+    """Return how many different numbers there are; `last`: room for one number each. Faster than a sort or a hash."""
+    places = np.arange(numbers.size, dtype=np.int32)
+    last[numbers] = places  # of equal numbers one place stays
+    return int(np.count_nonzero(last[numbers] == places))
 
 
 def _distinct(values: Array) -> int:
