@@ -61,6 +61,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE TABLE rounds (lecture TEXT NOT NULL, name TEXT NOT NULL, round INTEGER NOT NULL, counts TEXT NOT NULL,"
         " utc TEXT NOT NULL, PRIMARY KEY (lecture, name, round)) WITHOUT ROWID",
     ),
+    ("CREATE TABLE names (browser TEXT PRIMARY KEY, name TEXT NOT NULL, utc TEXT NOT NULL) WITHOUT ROWID",),
 )
 
 

@@ -35,3 +35,18 @@ def of_everybody(sheet: str) -> dict[str, dict[str, str]]:
     for owner, task, state in read("SELECT owner, task, state FROM progress WHERE sheet = ? ORDER BY owner", sheet):
         found.setdefault(str(owner), {})[str(task)] = str(state)
     return found
+
+
+def remember_name(browser: str, name: str) -> None:
+    """Remember the name that was typed in a browser; "" forgets it."""
+    if name:
+        row = (browser, name, now())
+        write(lambda connection: connection.execute("REPLACE INTO names VALUES (?, ?, ?)", row))
+    else:
+        write(lambda connection: connection.execute("DELETE FROM names WHERE browser = ?", (browser,)))
+
+
+def name_of(browser: str) -> str:
+    """Return the last name that was typed in a browser, or ""."""
+    found = read("SELECT name FROM names WHERE browser = ?", browser)
+    return str(found[0][0]) if found else ""

@@ -177,3 +177,19 @@ def test_the_menu_says_how_far_its_reader_is_in_each_sheet() -> None:
     assert not messages_of(older) and asked(older)["sheet"] == SHEET.name
     menu = opened("sheets", sheet=SHEET.name, student="Ben").selectbox(key="sheet")
     assert not any(" · " in option for option in menu.options)
+
+
+def test_a_typed_name_is_there_at_the_browsers_next_visit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(visitor, "named_browser", lambda: "ada")
+    app = opened("sheets", sheet=SHEET.name)
+    app.text_input(key="student").set_value("Ada").run()
+    assert opened("sheets", sheet=SHEET.name).text_input(key="student").value == "Ada"
+    linked = opened("sheets", sheet=SHEET.name, student="Ben")
+    assert linked.text_input(key="student").value == "Ben", "the address's name comes first"
+    assert opened("sheets", sheet=SHEET.name).text_input(key="student").value == "Ada"
+    monkeypatch.setattr(visitor, "named_browser", lambda: "bob")
+    other = opened("sheets", sheet=SHEET.name)
+    assert other.text_input(key="student").value == ""
+    monkeypatch.setattr(visitor, "named_browser", lambda: "ada")
+    app.text_input(key="student").set_value("").run()
+    assert opened("sheets", sheet=SHEET.name).text_input(key="student").value == ""

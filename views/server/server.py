@@ -111,6 +111,7 @@ def serve(script: Path, arguments: Sequence[str]) -> None:
     """
     try:
         context = streamlit_internals.run_context(script, flags(arguments))
+        offer_sheets(_parsed(arguments)[0].sheets)
         address, port = st.get_option("server.address"), st.get_option("server.port")
         check_port(address, port, asked=streamlit_internals.is_set("server.port"))
         policy.current()  # refuses wrong keys before anything is served
@@ -127,6 +128,13 @@ def serve(script: Path, arguments: Sequence[str]) -> None:
 
 def flags(arguments: Sequence[str]) -> list[str]:
     """Return the dashboard's arguments in Streamlit's words. SystemExit after --help, or with argparse's sentence."""
+    parsed, rest = _parsed(arguments)
+    named = {"server.port": parsed.port, "server.address": parsed.address}
+    return [*(f"--{name}={value}" for name, value in named.items() if value is not None), *rest]
+
+
+def _parsed(arguments: Sequence[str]) -> tuple[argparse.Namespace, Sequence[str]]:
+    """Return the dashboard's own arguments, and those behind `--`, which are Streamlit's."""
     parser = argparse.ArgumentParser(
         usage=USAGE,
         description=DESCRIPTION,
@@ -138,16 +146,14 @@ def flags(arguments: Sequence[str]) -> list[str]:
     parser.add_argument("--address", "--server.address", metavar="ADDRESS", help=ADDRESS)
     parser.add_argument("--sheets", metavar="DIR", action="append", default=[], help=SHEETS)
     end = arguments.index("--") if "--" in arguments else len(arguments)
-    named = vars(parser.parse_args(arguments[:end]))
-    if folders := named.pop("sheets"):
-        offer_sheets(folders)
-    ours = (f"--server.{name}={value}" for name, value in named.items() if value is not None)
-    return [*ours, *arguments[end + 1 :]]
+    return parser.parse_args(arguments[:end]), arguments[end + 1 :]
 
 
 def offer_sheets(folders: Sequence[str]) -> None:
     """Add folders to those in which sheets are looked for. A missing one is named where the sheets are."""
-    from engine.sheets.folder import ELSEWHERE  # with its numbers come threads, too early for `share_heap`
+    if not folders:
+        return
+    from engine.sheets.folder import ELSEWHERE  # with its numbers come threads, too early for `keep_one_heap`
 
     known = os.environ.get(ELSEWHERE, "")
     more = [str(Path(each).expanduser().resolve()) for each in folders]

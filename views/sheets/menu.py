@@ -11,6 +11,7 @@ from engine.sheets import progress
 from engine.sheets.folder import faults, load, names, titles
 from engine.sheets.progress import LONGEST
 from engine.sheets.sheet import Sheet
+from engine.store import progress as store
 from views.access import visitor
 from views.html.table import code_in
 from views.shared import presence
@@ -23,14 +24,27 @@ _MARK = 4  # letters of a browser's name beside the student's
 def name_field() -> None:
     """Show the field for a student's name."""
     if st.session_state.get(STUDENT) is None:
-        st.session_state[STUDENT] = ""
+        browser = _browser()
+        st.session_state[STUDENT] = store.name_of(browser) if browser else ""
     if visitor.account():
         st.html(f'<p class="smallprint">Your progress is kept as {escape(owner())}.</p>')
         return
     # A run that is cut short may never reach the browser, so every run sends the name, not only the first.
-    st.text_input("Your name", st.session_state[STUDENT], key=STUDENT, max_chars=LONGEST,
+    st.text_input("Your name", st.session_state[STUDENT], key=STUDENT, max_chars=LONGEST, on_change=_remember,
                   placeholder="as your lecturer knows you",
                   help="Your progress is stored under this name, and your lecturer sees it.")  # fmt: skip
+
+
+def _browser() -> str | None:
+    """Return this browser's key in the store, which does not reveal its cookie; None if it keeps no cookies."""
+    name = visitor.name()
+    return sha256(f"name {name}".encode()).hexdigest()[:32] if name else None
+
+
+def _remember() -> None:
+    """Remember the typed name for this browser's next visit. For callbacks."""
+    if browser := _browser():
+        store.remember_name(browser, str(st.session_state.get(STUDENT) or "").strip()[:LONGEST])
 
 
 def owner() -> str:
