@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from engine.catalogue import LADDERS
-from engine.commands import archive, measure
+from engine.commands import archive, keeping, measure
 from engine.commands import lab as lab_parsers
 from engine.commands import sheets as sheet_parsers
 from engine.commands.measure import lines, rows
@@ -191,6 +191,7 @@ def _parser() -> argparse.ArgumentParser:
     host.set_defaults(command=_host)
 
     archive.add_parsers(commands, _whole_number)
+    keeping.add_parsers(commands)
     peers = commands.add_parser("peers", help="the libraries that the kernels are measured against: built, and tried")
     peers.set_defaults(command=_peers)
 

@@ -11,7 +11,6 @@ import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from engine.lab.setups import Setup, setup_of
 from engine.lab.templates import TEMPLATES
 from engine.records import NotRunnable
 from engine.store import drafts as store
+from engine.store.keeping import owner_of_drafts
 from views.access import visitor
 from views.lab.attempts import Attempt, attempts_of
 from views.shared import address, messages, rungs
@@ -113,7 +113,7 @@ def kept_drafts() -> list[Kept]:
 def _owner() -> str | None:
     """Return the owner's key in the store, which does not reveal the cookie."""
     name = visitor.name()
-    return f"browser {sha256(name.encode()).hexdigest()[:32]}" if name else None
+    return owner_of_drafts(name) if name else None
 
 
 RUNG, DEFAULT = "rung", "saxpy"

@@ -12,6 +12,7 @@ from engine.sheets.folder import faults, load, names, titles
 from engine.sheets.progress import LONGEST
 from engine.sheets.sheet import Sheet
 from engine.store import progress as store
+from engine.store.keeping import owner_of_drafts
 from views.access import visitor
 from views.html.table import code_in
 from views.shared import presence
@@ -38,7 +39,7 @@ def name_field() -> None:
 def _browser() -> str | None:
     """Return this browser's key in the store, which does not reveal its cookie; None if it keeps no cookies."""
     name = visitor.name()
-    return sha256(f"name {name}".encode()).hexdigest()[:32] if name else None
+    return owner_of_drafts(name) if name else None
 
 
 def _remember() -> None:

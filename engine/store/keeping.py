@@ -1,0 +1,174 @@
+"""What an operator does with the store: back it up, restore it, show or delete what one person left, end a term.
+
+back_up(Path("monday.zip"))      restore(Path("monday.zip"))      of_person("Ada")      delete_person("Ada")
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import tempfile
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import BinaryIO
+
+from engine.records import NotRunnable
+from engine.store import database
+from engine.store.database import FILE, MIGRATIONS, read, write
+
+BESIDE = ("class-keys", "cookie-secret")  # small files beside the database; without the second all must sign in again
+_LARGEST = 8 << 30  # bytes of a database in a backup
+
+
+def back_up(path: Path) -> int:
+    """Write the store into a zip file, while servers run, and return its bytes. NotRunnable: there is no store."""
+    folder = database.folder()
+    if not (folder / FILE).is_file():
+        raise NotRunnable(f"There is no store in {folder}: nothing has been kept yet.")
+    with tempfile.TemporaryDirectory() as scratch:
+        copy = Path(scratch) / FILE
+        live, to = sqlite3.connect(folder / FILE), sqlite3.connect(copy)
+        with contextlib.closing(live), contextlib.closing(to):
+            live.backup(to)
+        with _private(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as made:
+            made.write(copy, FILE)
+            for name in BESIDE:
+                if (folder / name).is_file():
+                    made.write(folder / name, name)
+    return path.stat().st_size
+
+
+def _private(path: Path) -> BinaryIO:
+    """Open a file for writing that nobody else can read."""
+    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb")
+
+
+def restore(path: Path) -> Path | None:
+    """Put a backup in the place of the store, and return the backup of what was there before, if there was a store.
+
+    NotRunnable: the file is no backup, is damaged, or was made by a later version.
+    """
+    folder = database.folder()
+    with tempfile.TemporaryDirectory() as scratch:
+        copy = _unpacked(path, Path(scratch))
+        before = None
+        if (folder / FILE).is_file():
+            before = folder / "before-restore.zip"
+            back_up(before)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with contextlib.closing(sqlite3.connect(copy)) as source, \
+                contextlib.closing(sqlite3.connect(folder / FILE, timeout=database.BUSY_S)) as live:  # fmt: skip
+            source.backup(live)
+        for name in BESIDE:
+            kept = Path(scratch) / name
+            if kept.is_file():
+                with _private(folder / name) as file:
+                    file.write(kept.read_bytes())
+    return before
+
+
+def _unpacked(path: Path, scratch: Path) -> Path:
+    """Return the database of a backup, unpacked and checked. NotRunnable."""
+    try:
+        with zipfile.ZipFile(path) as found:
+            for name in (FILE, *BESIDE):
+                if name in found.namelist():
+                    if found.getinfo(name).file_size > _LARGEST:
+                        raise NotRunnable(f"{path} holds more than a store does.")
+                    (scratch / name).write_bytes(found.read(name))
+    except (OSError, zipfile.BadZipFile, EOFError) as error:
+        raise NotRunnable(f"{path} is no backup that can be read: {error}.") from None
+    copy = scratch / FILE
+    if not copy.is_file():
+        raise NotRunnable(f"{path} is no backup: it has no {FILE}.")
+    try:
+        with contextlib.closing(sqlite3.connect(copy)) as found_database:
+            sound = found_database.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok"
+            version = int(found_database.execute("PRAGMA user_version").fetchone()[0])
+    except sqlite3.DatabaseError:
+        sound, version = False, 0
+    if not sound:
+        raise NotRunnable(f"{path} is damaged: its database cannot be read.")
+    if version > len(MIGRATIONS):
+        raise NotRunnable(f"{path} was made by a later version of this program: update it first.")
+    return copy
+
+
+@dataclass(frozen=True)
+class Person:
+    """What one person left. `sheets`: (owner of the progress, sheet, task, state, time); `drafts`: (name, text,
+    time)."""
+
+    sheets: Sequence[tuple[str, str, str, str, str]]
+    drafts: Sequence[tuple[str, str, str]]
+
+    @property
+    def nothing(self) -> bool:
+        """Return whether there is nothing."""
+        return not self.sheets and not self.drafts
+
+
+def of_person(name: str) -> Person:
+    """Return what is kept of a student: of a typed name in every browser, or of an account."""
+    where, values = _of_name(name)
+    owners = _draft_owners(name)
+    sheets = read(f"SELECT owner, sheet, task, state, utc FROM progress WHERE {where} ORDER BY owner, sheet", *values)
+    drafts = [
+        (str(draft), str(text), str(utc))
+        for owner in owners
+        for draft, text, utc in read("SELECT name, text, utc FROM drafts WHERE owner = ? ORDER BY utc", owner)
+    ]
+    return Person([tuple(map(str, row)) for row in sheets], drafts)  # type: ignore[misc]
+
+
+def delete_person(name: str) -> Person:
+    """Delete what is kept of a student, and return what it was."""
+    found, owners = of_person(name), _draft_owners(name)
+    where, values = _of_name(name)
+
+    def delete(connection: sqlite3.Connection) -> None:
+        connection.execute(f"DELETE FROM progress WHERE {where}", values)
+        connection.execute("DELETE FROM names WHERE name = ?", (name,))
+        connection.executemany("DELETE FROM drafts WHERE owner = ?", [(owner,) for owner in owners])
+
+    write(delete)
+    return found
+
+
+def _of_name(name: str) -> tuple[str, tuple[str, ...]]:
+    """Return the condition of a name's progress: with a class key, four letters of the browser stand behind a name."""
+    plain = name.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    return "(owner = ? OR owner LIKE ? ESCAPE '\\')", (name, f"{plain} (____)")
+
+
+def _draft_owners(name: str) -> list[str]:
+    browsers = [str(browser) for (browser,) in read("SELECT browser FROM names WHERE name = ?", name)]
+    return [*browsers, owner_of_drafts(sha256(name.encode()).hexdigest()[:16])]  # the second: of an account
+
+
+def owner_of_drafts(visitor: str) -> str:
+    """Return the key of a browser or an account in the store, which does not reveal the cookie."""
+    return f"browser {sha256(visitor.encode()).hexdigest()[:32]}"
+
+
+# Of a term: what students and halls left, with the time of the last change. Measurements stay.
+_OF_A_TERM = ("progress", "drafts", "names", "lectures", "questions", "rounds", "asked", "steps")
+
+
+def end_term(before: str) -> dict[str, int]:
+    """Delete what students and halls left before a day (ISO 8601, UTC), and return how many rows of each table."""
+
+    def delete(connection: sqlite3.Connection) -> dict[str, int]:
+        gone = {}
+        for table in _OF_A_TERM:
+            gone[table] = connection.execute(f"DELETE FROM {table} WHERE utc < ?", (before,)).rowcount
+        gone["votes"] = connection.execute(
+            "DELETE FROM votes WHERE lecture NOT IN (SELECT lecture FROM questions)"
+        ).rowcount
+        return gone
+
+    return write(delete)
