@@ -43,6 +43,7 @@ def show(id: str, ladder: Ladder | None, position: int, timed: Settled | None, c
     sent: list[object] = []
 
     def draw() -> None:
+        keep_attempt(id)
         made, draft = current(id), drafts.draft_of(id)
         if draft is None:
             return
@@ -67,7 +68,6 @@ def show(id: str, ladder: Ladder | None, position: int, timed: Settled | None, c
             rows.html(results.attempts_html(draft.attempts, st.context.timezone))
 
     work.follow(name_of(id), draw)
-    keep_attempt(id)
     draw()
     draft = drafts.draft_of(id)
     if changed is not None and rung is not None and draft is not None:
@@ -77,9 +77,9 @@ def show(id: str, ladder: Ladder | None, position: int, timed: Settled | None, c
 
 
 def keep_attempt(id: str) -> None:
-    """Add the check that has just ended to the draft's attempts."""
+    """Add the check that has just ended to the draft's attempts; its estimate may come later, or never."""
     made, draft = current(id), drafts.draft_of(id)
-    if made is None or draft is None or made.kept or not made.finished or made.checked is None:
+    if made is None or draft is None or made.kept or not made.tried or made.checked is None:
         return
     made.kept = True
     checked = made.checked.measurement

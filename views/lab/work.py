@@ -61,6 +61,11 @@ class DraftWork(Work):
         asked = self.asked
         return asked.rung or Choice(asked.setup.kernel if asked.setup else "", asked.n, 1, device="emulator")
 
+    @property
+    def tried(self) -> bool:
+        """Return whether the draft's check has ended and, if it was asked for, its run on a GPU."""
+        return self.checked is not None and (self.asked.action != "run" or self.ran is not None)
+
     def _check(self) -> None:
         """Run the draft on the emulator, beside the unchanged rung. NotRunnable."""
         asked, label = self.asked, "Checking your kernel"

@@ -92,6 +92,16 @@ def test_a_right_draft_is_estimated_and_a_wrong_one_is_not(
     assert wrong.finished and wrong.estimate is None and len(estimates) == 1
 
 
+def test_a_draft_is_tried_before_its_estimate_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = Done(ESTIMATE)
+    slow.done.clear()
+    monkeypatch.setattr(service, "submit_own_estimate", lambda *_: slow)
+    monkeypatch.setattr(lab_work, "submit_own", lambda *_: Done(Checked(RIGHT)))
+    work = DraftWork(replace(OWN, action="check"), "session")
+    work.advance(0.0)
+    assert work.tried and not work.finished and work.estimate is None
+
+
 def test_an_edited_rung_is_anchored_at_its_recorded_time(monkeypatch: pytest.MonkeyPatch, estimates: list[Any]) -> None:
     run(monkeypatch, Checked(RIGHT))
     ((edited, device, _, recorded_us),) = estimates
