@@ -24,7 +24,7 @@ class LaunchCosts:
     warp waits for, by kind. `in_flight`: the most bytes of global memory that a thread of it waits for at once.
     `spins`: a loop that ran waits until other threads write. `registers`, `machine_in_flight`: of the machine code:
     registers a thread, and the most bytes a thread waits for at once; None: the code does not show it. `lines`: the
-    costs of each source line.
+    costs of each source line. `prints`: it called printf.
     """
 
     kernel: str
@@ -39,3 +39,4 @@ class LaunchCosts:
     registers: int = 0
     machine_in_flight: int | None = None
     lines: tuple[LineCosts, ...] = ()
+    prints: bool = False

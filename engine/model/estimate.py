@@ -169,6 +169,8 @@ def refusal(launches: Sequence[LaunchCosts]) -> str | None:
                 f"{one.kernel} waits in a loop until other threads write: how often depends on the time, so the model "
                 "gives no estimate."
             )
+        if one.prints:
+            return f"{one.kernel} prints, and the model does not know how long the host takes to fetch the lines."
         if one.issued.get("matrix"):
             return f"{one.kernel} uses the tensor cores, which the model does not know."
     return None

@@ -99,6 +99,7 @@ class _Launch:
         self._sample: dict[tuple[int, str], list[int]] = {}
         self._requests = 0
         self._decides = False  # a branch depends on a value that other threads may change meanwhile
+        self._printed = len(machine.output)  # by launches before this one
         self._last: dict[int, Array] = {}  # of each array: room for _count_distinct
         self._atomics: dict[int, Array] = {}  # of each array: operations at each of its words
         self._float_atomics = self._swap_sectors = self._all_atomics = 0
@@ -322,6 +323,7 @@ class _Launch:
             },
             path={name: float(count) for name, count in path.items() if count > 0},
             in_flight=board.most_in_flight,
+            prints=len(machine.output) > self._printed,
             spins=self._decides and any(self.warps.get(each.index) and polls(program, each) for each in program.blocks),
             lines=lines,
         )

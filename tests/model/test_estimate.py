@@ -82,7 +82,11 @@ def test_an_edited_rung_is_anchored_at_its_record() -> None:
 
 def test_the_model_refuses_loops_that_wait_and_tensor_cores() -> None:
     (first, *_) = known_costs()[key(settle(default_choice("reduce_interleaved")))].launches
-    for changed in (replace(first, spins=True), replace(first, issued={**first.issued, "matrix": 8})):
+    for changed in (
+        replace(first, spins=True),
+        replace(first, prints=True),
+        replace(first, issued={**first.issued, "matrix": 8}),
+    ):
         found = estimate(model.RunCosts((changed,), 0), gpu())
         assert found.time_us is None and found.reason and first.kernel in found.reason and not found.parts
         assert sentences(found) == (found.reason,)
@@ -110,6 +114,12 @@ def test_a_run_of_any_kernel_has_an_estimate() -> None:
     assert other.gpu == "NVIDIA Tesla V100" and other.time_us and "no runs recorded" in other.origin
     with pytest.raises(NotRunnable):
         _ = engine.kernel(SAXPY).run((16,), (256,), (2.0, x, x.copy(), 4096), gpu="lecture").estimate
+
+
+def test_a_kernel_that_prints_has_no_estimate() -> None:
+    text = SAXPY.replace("y[i] = a", 'if (i == 3) printf("%d", i), y[i] = a')
+    x = np.ones(64, np.float32)
+    assert "prints" in str(engine.kernel(text).estimate((1,), (64,), (2.0, x, x.copy(), 64)).reason)
 
 
 def test_an_array_that_changed_after_the_launch_has_no_estimate() -> None:
