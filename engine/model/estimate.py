@@ -210,7 +210,7 @@ class _Run:
         whole = sum(powers.values())
         together = whole ** (1 / q)
         made = dict.fromkeys(PARTS, 0.0)
-        starts = one.blocks.size * c["start_cycles"] / c["clock_mhz"]
+        starts = one.blocks.size * formulas.start(c, self.cold) / c["clock_mhz"]
         made["launch"] = self.on.floor_us + starts + c["launch_us"] * (one.blocks.size - 1) + c["zero_us"] * self.zeros
         waits = formulas.waits(one, c, self.cold)
         for name, value in powers.items():

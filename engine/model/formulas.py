@@ -157,11 +157,16 @@ def terms(one: Launches, c: Constants, gpu: GpuModel, cold: bool = True) -> dict
     }
 
 
+def start(c: Constants, cold: bool = True) -> float:
+    """Return the cycles to fetch a kernel's code and arguments: from DRAM, or from the L2 cache if it has the data."""
+    return c["start_cycles"] * (1.0 if cold else c["l2_latency"] / c["dram_latency"])
+
+
 def cycles(one: Launches, c: Constants, gpu: GpuModel, cold: bool = True) -> Array:
     """Return the cycles of each launch, without what it costs to launch."""
     found = terms(one, c, gpu, cold)
     q = c["overlap"]
-    return c["start_cycles"] + found["chain"] + sum(found[name] ** q for name in TERMS) ** (1 / q)
+    return start(c, cold) + found["chain"] + sum(found[name] ** q for name in TERMS) ** (1 / q)
 
 
 def time_us(one: Launches, zeros: Array, floor_us: Array, c: Constants, gpu: GpuModel, cold: bool = True) -> Array:
