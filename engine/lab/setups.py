@@ -33,6 +33,7 @@ _CALL = re.compile(
 )
 _DYNAMIC = re.compile(r"\bextern\s+__shared__\s+(?:__align__\s*\(\s*\w+\s*\)\s*)?([\w ]+?)\s*\b\w+\s*\[\s*\]")
 _COOPERATIVE = "cooperative"  # in the place of a launch's stream
+_PLAIN = re.compile(r"[\w.+-]+")  # a parameter's name or a number
 _RIGHT = re.compile(r"\s*(\w+)\s*=\s*([\w-]+)\s*\(([^()]*)\)\s*")
 
 
@@ -213,7 +214,8 @@ def launching(setup: Setup, n: int, trial: int = 0) -> Launching:
 def right_of(words: str) -> Right | Formula:
     """Return a named reference, or a formula. NotRunnable: the words are neither."""
     found = _RIGHT.fullmatch(words)
-    if found is None or (found[2] not in REFERENCES and found[2].isidentifier()):
+    plain = found is not None and all(_PLAIN.fullmatch(part.strip()) for part in parts(found[3]))
+    if found is None or not plain or (found[2] not in REFERENCES and found[2].isidentifier()):
         out, equals, line = words.partition("=")
         if not equals or not out.strip().isidentifier():
             raise NotRunnable(f"{words!r} is not what is right, such as y = saxpy(x, y, 2) or y = 2 * x + y.")

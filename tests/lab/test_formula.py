@@ -8,7 +8,7 @@ import pytest
 import engine
 from engine.lab.checking import check_own
 from engine.lab.formula import FUNCTIONS, check, value_of
-from engine.lab.setups import Formula, setup_of
+from engine.lab.setups import Formula, Right, setup_of
 from engine.records import NotRunnable
 
 MAKE = np.random.default_rng(7)
@@ -129,6 +129,8 @@ extern "C" __global__ void softmax(const float *x, float *y, int n)
 
 def test_the_lab_checks_a_launch_against_a_line() -> None:
     call = "softmax<<<1, 256>>>(float32[n]=random, float32[n], n)"
+    assert setup_of(call, "y = sum(A, axis=1)").right == Formula("y", "sum(A, axis=1)")
+    assert isinstance(setup_of(call, "y = saxpy(x, y, -2.5)").right, Right)
     right = setup_of(call, "y = softmax(x)")
     assert right.right == Formula("y", "softmax(x)") and str(right.right) == "y = softmax(x)"
     assert check_own(right, 1000, SOFTMAX, "mine.cu", None).measurement.status == "ok"
