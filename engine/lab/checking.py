@@ -32,12 +32,10 @@ from engine.catalogue import kernel_named, topic_of
 from engine.catalogue.data import extremes
 from engine.compile.nvrtc import EMULATED_ARCHITECTURE, compile_with_log
 from engine.lab.arguments import Argument, array_names
-from engine.lab.formula import check as check_formula
 from engine.lab.kernels import KernelRun, OwnKernel, Sizes, kernel
 from engine.lab.marks import Mark, compiler_marks, finding_marks, warning_marks
-from engine.lab.references import check_against as checked_against
 from engine.lab.references import reference_named
-from engine.lab.setups import Formula, Launching, Right, Setup, launching
+from engine.lab.setups import Formula, Launching, Right, Setup, check_right, launching
 from engine.machine.environment import environment
 from engine.model.estimate import Estimate
 from engine.plan import plan
@@ -332,30 +330,13 @@ def _with_other_factors(setup: Setup, made: Launching, own: OwnKernel, trial: in
 
 
 def _check(setup: Setup, made: Launching, own: OwnKernel, run: KernelRun) -> Check | None:
-    """Compare the answer with the reference of the arrays as they were passed; None without a reference."""
+    """Compare the answer with what is right of the arguments as they were passed; None if nothing says that."""
     right = setup.right
     if right is None:
         return None
     passed = dict(zip(array_names(own.parameters, None), made.arguments, strict=True))
-    before = {name: argument for name, argument in passed.items() if isinstance(argument, np.ndarray)}
-    if isinstance(right, Formula):
-        given = {name: argument for name, argument in passed.items() if isinstance(argument, int | float)}
-        if right.out not in run.arrays:
-            raise NotRunnable(f"The kernel has no array `{right.out}`; it has {', '.join(run.arrays) or 'none'}.")
-        out = run.arrays[right.out]
-        return with_elements(out, check_formula(right.line, before, given, out, right.out))
-    reads = len(reference_named(right.reference).reads)
-    numbers = [_number(word, passed.get(word)) for word in right.given[reads:]]
-    found = checked_against(right.reference, before, run.arrays, right.given[:reads], right.out, numbers)
+    found = check_right(right, passed, run.arrays)
     return with_elements(run.arrays[right.out], found)
-
-
-def _number(word: str, passed: object) -> float:
-    """Return a number of a reference: the value passed for a parameter, or the number itself."""
-    try:
-        return float(passed if isinstance(passed, int | float) else word)
-    except ValueError:
-        raise NotRunnable(f"{word!r} is neither a number nor a parameter that a number is passed for.") from None
 
 
 def _record(asked: Choice, own: OwnKernel, run: KernelRun, found: Check | None) -> Checked:

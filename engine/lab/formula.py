@@ -155,22 +155,25 @@ def _evaluate(node: ast.expr, known: Mapping[str, Value], line: str) -> Value:
             return Value(one.of.T, one.off.T)
         case ast.Attribute(value=part, attr="size"):
             return _exact(np.asarray(inner(part).of.size))
-        case ast.Call(func=ast.Attribute(value=ast.Name(id="np"), attr=name), args=given, keywords=named):
-            return _called(name, [inner(each) for each in given], _named(named, inner), line)
-        case ast.Call(func=ast.Attribute(value=part, attr=name), args=given, keywords=named):
-            return _called(name, [inner(part), *(inner(each) for each in given)], _named(named, inner), line)
-        case ast.Call(func=ast.Name(id=name), args=given, keywords=named):
-            values = [Value(*_stacked([inner(one) for one in each.elts])) if isinstance(each, ast.List | ast.Tuple)
-                      and name not in _OF_PARTS else each for each in given]  # fmt: skip
+        case ast.List(elts=parts) | ast.Tuple(elts=parts):
+            return _stacked([inner(part) for part in parts])
+        case ast.Call(func=function, args=given, keywords=keywords):
+            name, given = _function_of(function, given)
+            named = {each.arg or "": _whole(inner(each.value)) for each in keywords}
             if name in _OF_PARTS and given and isinstance(given[0], ast.List | ast.Tuple):
-                return _joined(name, [inner(one) for one in given[0].elts], _named(named, inner))
-            return _called(name, [each if isinstance(each, Value) else inner(each) for each in values],
-                           _named(named, inner), line)  # fmt: skip
+                return _joined(name, [inner(part) for part in given[0].elts], named)
+            return _called(name, [inner(each) for each in given], named, line)
     raise NotRunnable(f"{line}: `{ast.unparse(node)}` is none of the operations of a formula.")
 
 
-def _named(given: Sequence[ast.keyword], inner: Callable[[ast.expr], Value]) -> dict[str, int]:
-    return {each.arg or "": _whole(inner(each.value)) for each in given}
+def _function_of(function: ast.expr, given: list[ast.expr]) -> tuple[str, list[ast.expr]]:
+    """Return a call's function and arguments: `sum(x)`, `np.sum(x)` and `x.sum()` are the same."""
+    match function:
+        case ast.Name(id=name) | ast.Attribute(value=ast.Name(id="np"), attr=name):
+            return name, given
+        case ast.Attribute(value=own, attr=name):
+            return name, [own, *given]
+    return "", given
 
 
 def _whole(one: Value) -> int:
@@ -179,8 +182,9 @@ def _whole(one: Value) -> int:
     return int(one.of)
 
 
-def _stacked(values: Sequence[Value]) -> tuple[Array, Array]:
-    return np.array([one.of for one in values]), np.array([one.off for one in values])
+def _stacked(values: Sequence[Value]) -> Value:
+    _room(sum(one.of.size for one in values))
+    return Value(np.array([one.of for one in values]), np.array([one.off for one in values]))
 
 
 # ---- indices
@@ -204,9 +208,13 @@ def _indexed(one: Value, index: Any) -> Value:
 # ---- arithmetic
 
 
-def _fits(*values: Value) -> None:
-    if prod(np.broadcast_shapes(*(one.of.shape for one in values))) > MOST_ELEMENTS:
+def _room(elements: int) -> None:
+    if elements > MOST_ELEMENTS:
         raise NotRunnable(f"A formula's arrays have at most {MOST_ELEMENTS:,} elements.")
+
+
+def _fits(*values: Value) -> None:
+    _room(prod(np.broadcast_shapes(*(one.of.shape for one in values))))
 
 
 def _rounded(made: Array, off: Array | float, half_units: float = 1.0) -> Value:
@@ -363,8 +371,8 @@ def _moved(name: str) -> Callable[..., Value]:
 
     def apply(one: Value, *given: Value, **named: int) -> Value:
         numbers = [_whole(each) for each in given]
-        if name in ("repeat", "tile") and one.of.size * prod(numbers[:1]) > MOST_ELEMENTS:
-            raise NotRunnable(f"A formula's arrays have at most {MOST_ELEMENTS:,} elements.")
+        if name in ("repeat", "tile"):
+            _room(one.of.size * prod(numbers[:1]))
         move = getattr(np, name)
         if name == "reshape":
             return Value(one.of.reshape(numbers), one.off.reshape(numbers))
@@ -379,24 +387,21 @@ def _chosen(name: str) -> Callable[..., Value]:
 
 def _arange(*given: Value) -> Value:
     numbers = [_whole(each) for each in given]
-    if len(range(*numbers)) > MOST_ELEMENTS:
-        raise NotRunnable(f"A formula's arrays have at most {MOST_ELEMENTS:,} elements.")
+    _room(len(range(*numbers)))
     return _exact(np.arange(*numbers))
 
 
 def _filled(number: float) -> Callable[..., Value]:
     def apply(*given: Value) -> Value:
         sizes = [_whole(each) for each in given]
-        if prod(sizes) > MOST_ELEMENTS:
-            raise NotRunnable(f"A formula's arrays have at most {MOST_ELEMENTS:,} elements.")
+        _room(prod(sizes))
         return _exact(np.full(sizes, number))
 
     return apply
 
 
 def _bincount(one: Value, minlength: int = 0) -> Value:
-    if minlength > MOST_ELEMENTS or (one.of.size and int(one.of.max()) > MOST_ELEMENTS):
-        raise NotRunnable(f"A formula's arrays have at most {MOST_ELEMENTS:,} elements.")
+    _room(max(minlength, int(one.of.max(initial=0))))
     return _exact(np.bincount(one.of.ravel(), minlength=minlength))
 
 
@@ -473,8 +478,7 @@ def _called(name: str, values: list[Value], named: dict[str, int], line: str) ->
 
 
 def _joined(name: str, values: Sequence[Value], named: dict[str, int]) -> Value:
-    if sum(one.of.size for one in values) > MOST_ELEMENTS:
-        raise NotRunnable(f"A formula's arrays have at most {MOST_ELEMENTS:,} elements.")
+    _room(sum(one.of.size for one in values))
     join: Callable[..., Array] = getattr(np, name)
     return Value(join([one.of for one in values], **named), join([one.off for one in values], **named))
 

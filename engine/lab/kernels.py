@@ -43,11 +43,9 @@ from engine.lab.arguments import (
     place_arguments,
 )
 from engine.lab.compilation import Compilation, compilation, refuse_unknown
-from engine.lab.formula import check as check_formula
 from engine.lab.instances import typed_parameters
 from engine.lab.marks import CompilerWarning
-from engine.lab.references import check_against, reference_named
-from engine.lab.setups import Formula, right_of
+from engine.lab.setups import check_right, right_of
 from engine.lab.signatures import Parameter, bare, kernels_in
 from engine.lab.structures import Field, element_of, fields_in, layout
 from engine.machine.devices import gpus
@@ -122,8 +120,8 @@ class KernelRun:
     `arrays`: by name, in the shape and type in which they were passed; the caller's arrays do not change. `symbols`:
     the module's `__device__` and `__constant__` variables, in the type that was passed for them, else as bytes.
     `counters`, `lines`: over the launch and by line of the file; `printed`: lines of printf; `warnings`: the
-    compiler's. `passed`: the arguments by name, with `sums`, the checksums of its arrays before the launch; `again`:
-    launches once more for the costs.
+    compiler's. `passed`: the arguments and variables by name; `sums`: the checksums of its arrays before the launch;
+    `again`: launches once more for the costs.
     """
 
     kernel: str
@@ -149,6 +147,7 @@ class KernelRun:
         """
         if self.again is None:
             raise NotRunnable("A run on a GPU has no estimate: time it with `kernel.time(...)`.")
+        self._refuse_changes()
         return self.again()
 
     def check(self, right: str) -> Check:
@@ -157,20 +156,16 @@ class KernelRun:
 
         The arrays that were passed must be unchanged since. NotRunnable: the line is no formula, or does not fit.
         """
-        wanted = right_of(right)
-        arrays = {name: one for name, one in self.passed.items() if isinstance(one, np.ndarray)}
-        _refuse_changed(arrays, self.sums)
-        numbers: dict[str, Any] = {
-            name: one for name, one in self.passed.items() if isinstance(one, int | float | np.number)
-        }
-        if wanted.out not in self.arrays:
-            raise NotRunnable(f"The kernel has no array `{wanted.out}`; it has {', '.join(self.arrays) or 'none'}.")
-        found = self.arrays[wanted.out]
-        if isinstance(wanted, Formula):
-            return check_formula(wanted.line, arrays, numbers, found, wanted.out)
-        reads = len(reference_named(wanted.reference).reads)
-        given = [float(numbers.get(word, word)) for word in wanted.given[reads:]]
-        return check_against(wanted.reference, arrays, self.arrays, wanted.given[:reads], wanted.out, given)
+        self._refuse_changes()
+        return check_right(right_of(right), self.passed, self.arrays)
+
+    def _refuse_changes(self) -> None:
+        """NotRunnable: an array is no longer what it was before the launch."""
+        for name, found in _sums_of(self.passed).items():
+            if found != self.sums[name]:
+                raise NotRunnable(
+                    f"{name} was changed after the launch: run the kernel again, and ask before it changes."
+                )
 
     @property
     def ok(self) -> bool:
@@ -199,22 +194,10 @@ def _cell(count: float, most: float) -> str:
     return f"<td style='background:rgba(228,112,37,{0.05 + 0.4 * count / most:.2f})'>{count:,.0f}</td>"
 
 
-def _passed(names: Sequence[str], given: Sequence[object], handed: LaunchArguments) -> dict[str, Any]:
-    """Return the fields of a run that say what was passed. An array of a GPU is here as its copy on the host."""
-    passed = {**dict(zip(names, given, strict=True)), **handed.arrays}
-    return {"passed": passed, "sums": _sums_of(handed.arrays)}
-
-
-def _sums_of(arrays: Mapping[str, Array]) -> dict[str, int]:
+def _sums_of(passed: Mapping[str, object]) -> dict[str, int]:
     """Return a checksum of each array."""
-    return {name: adler32(np.ascontiguousarray(one).reshape(-1).view(np.uint8).data) for name, one in arrays.items()}
-
-
-def _refuse_changed(arrays: Mapping[str, Array], before: Mapping[str, int]) -> None:
-    """NotRunnable: an array is no longer what it was before the launch."""
-    for name, found in _sums_of(arrays).items():
-        if found != before[name]:
-            raise NotRunnable(f"{name} was changed after the launch: run the kernel again, and ask before it changes.")
+    arrays = {name: np.ascontiguousarray(one) for name, one in passed.items() if isinstance(one, np.ndarray)}
+    return {name: adler32(one.reshape(-1).view(np.uint8).data) for name, one in arrays.items()}
 
 
 Sizes = int | Sequence[int]
@@ -272,11 +255,14 @@ class OwnKernel:
         if gpu is not None:
             check_fits(step, _model(gpu))
         given = dict(symbols or {})
+        # An array of a GPU is here as its copy on the host.
+        passed = {**given, **dict(zip(called, args, strict=True)), **handed.arrays}
+        sums = _sums_of(passed)
         if device == "gpu":
             if schedule is not None:
                 raise NotRunnable("A GPU chooses the order of its lanes and blocks itself; only the emulator can.")
             arrays, values = run(step, handed, self._variables(given), given)
-            return replace(self._run(as_given(arrays, called, args), values), **_passed(called, args, handed))
+            return replace(self._run(as_given(arrays, called, args), values), passed=passed, sums=sums)
         if device != "emulator":
             raise NotRunnable(f"There is no device {device!r}: choose emulator or gpu.")
         there, observers = Device(), results.usual_observers()
@@ -291,8 +277,9 @@ class OwnKernel:
             lines=lines_of(Source(self.source.name, self.text, ""), observers),
             findings=results.findings(observers),
             printed=tuple("".join(machine.output).splitlines()),
-            **_passed(called, args, handed),
-            again=partial(self._estimated, step, handed, given, seconds, gpu, _sums_of({**handed.arrays, **given})),
+            passed=passed,
+            sums=sums,
+            again=partial(self._estimated, step, handed, given, seconds, gpu),
         )
 
     def _launched(
@@ -334,20 +321,12 @@ class OwnKernel:
         """
         handed, step = self._asked(grid, block, args, array_names(self.parameters, None), shared, cooperative)
         given = dict(symbols or {})
-        return self._estimated(step, handed, given, seconds, gpu, _sums_of({**handed.arrays, **given}))
+        return self._estimated(step, handed, given, seconds, gpu)
 
     def _estimated(
-        self,
-        step: Launch,
-        handed: LaunchArguments,
-        given: Mapping[str, Array],
-        seconds: float,
-        gpu: str | None,
-        before: Mapping[str, int],
+        self, step: Launch, handed: LaunchArguments, given: Mapping[str, Array], seconds: float, gpu: str | None
     ) -> Estimate:
-        """Launch again for its costs, and return the estimate of its time on `gpu`, or on the H200. `before`: the
-        checksums of the arrays when the kernel ran."""
-        _refuse_changed({**handed.arrays, **given}, before)
+        """Launch for the costs, and return the estimate of the launch's time on `gpu`, or on the H200."""
         watching = CostObserver()
         self._launched(Device(), step, handed, given, (watching,), LOCKSTEP, seconds)
         (costs,) = watching.costs()

@@ -9,22 +9,24 @@ and `block`, the first size of a block. The second names a reference, or is a li
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
+from typing import Any
 
 import numpy as np
 
 from engine.lab.arguments import ARRAY, Argument, Structure, argument_of
 from engine.lab.expressions import evaluate
+from engine.lab.formula import check as check_formula
 from engine.lab.formula import parse
 from engine.lab.host_launch import HostArgument, HostLaunch, launch_in_text
 from engine.lab.instances import typed_parameters
-from engine.lab.references import REFERENCES, reference_named
+from engine.lab.references import REFERENCES, check_against, reference_named
 from engine.lab.signatures import Declared, bare, index_arrays, is_read, kernels_in, strides
 from engine.lab.structures import Element, element_of, fields_in, length_of
 from engine.lab.top_level import declarations, parts, uncommented
-from engine.records import NotRunnable
+from engine.records import Array, Check, NotRunnable
 
 MOST_BYTES = 256 << 20  # of all arrays: a class shares the memory of one computer
 BLOCK, GRID = ("256",), ("(n + block - 1) / block",)
@@ -226,6 +228,30 @@ def right_of(words: str) -> Right | Formula:
     if len(given) < len(reference.reads):
         raise NotRunnable(f"The reference {reference.title} reads {', '.join(reference.reads)}: name the arrays.")
     return Right(found[1], found[2], given)
+
+
+def check_right(right: Right | Formula, passed: Mapping[str, object], after: Mapping[str, Array]) -> Check:
+    """Compare the array `right.out` of `after` with what is right of the arguments as they were passed, by name.
+
+    NotRunnable: an array or a number is missing, or they do not fit together.
+    """
+    arrays = {name: one for name, one in passed.items() if isinstance(one, np.ndarray)}
+    numbers: dict[str, Any] = {name: one for name, one in passed.items() if isinstance(one, int | float | np.number)}
+    if right.out not in after:
+        raise NotRunnable(f"The kernel has no array `{right.out}`; it has {', '.join(after) or 'none'}.")
+    if isinstance(right, Formula):
+        return check_formula(right.line, arrays, numbers, after[right.out], right.out)
+    reads = len(reference_named(right.reference).reads)
+    given = [_number(word, numbers) for word in right.given[reads:]]
+    return check_against(right.reference, arrays, after, right.given[:reads], right.out, given)
+
+
+def _number(word: str, numbers: Mapping[str, Any]) -> float:
+    """Return a number of a reference: the value passed for a parameter, or the number itself."""
+    try:
+        return float(numbers.get(word, word))
+    except ValueError:
+        raise NotRunnable(f"{word!r} is neither a number nor a parameter that a number is passed for.") from None
 
 
 def _at(word: str, known: dict[str, int]) -> str:

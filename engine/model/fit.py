@@ -182,24 +182,26 @@ class Judged:
         return self.rows.time_us * np.exp(self.errors)
 
 
-def judged(rows: Rows, model: GpuModel, known: Mapping[str, float], fitted: Rows | None = None) -> Judged:
-    """Estimate each topic from a fit to the others; HELD_OUT from a fit to all others.
+def fits(rows: Rows, model: GpuModel, known: Mapping[str, float]) -> dict[str, Array]:
+    """Return for each topic the fit to the others; for HELD_OUT, and as "", the fit to all others."""
+    base = ~np.isin(rows.topics, HELD_OUT)
+    whole = fit(rows.part(base), model, known)
+    apart = {topic: fit(rows.part(base & (rows.topics != topic)), model, known, whole)
+             for topic in np.unique(rows.topics[base]).tolist()}  # fmt: skip
+    return {"": whole, **dict.fromkeys(HELD_OUT, whole), **apart}
 
-    `fitted`: the runs of the fits, else `rows`; with other caches these are the same ones.
-    """
-    seen = fitted or rows
-    base = ~np.isin(seen.topics, HELD_OUT)
-    values = fit(seen.part(base), model, known)
+
+def judged(rows: Rows, found: Mapping[str, Array], model: GpuModel, known: Mapping[str, float]) -> Judged:
+    """Estimate each topic from the fit that has not seen it. `found`: the fits, also to runs with other caches."""
     errors, without = np.zeros(rows.time_us.size), {name: np.zeros(rows.time_us.size) for name in formulas.CHANGES}
     for topic in np.unique(rows.topics).tolist():
         own = rows.topics == topic
-        apart = values if topic in HELD_OUT else fit(seen.part(base & (seen.topics != topic)), model, known, values)
-        part = rows.part(own)
+        part, apart = rows.part(own), found[topic]
         errors[own] = estimated(apart, part, model, known) - np.log(part.time_us)
         for name, changed in formulas.CHANGES.items():
             gone = replace(part, launches=changed(part.launches))
             without[name][own] = np.exp(estimated(apart, gone, model, known))
-    return Judged(rows, values, errors, without)
+    return Judged(rows, found[""], errors, without)
 
 
 def bands(found: Judged) -> list[tuple[float, float, float]]:
@@ -447,8 +449,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     model, known = GPU_MODELS[options.gpu], known_of(options.gpu)
     with np.errstate(divide="ignore"):
         cold = rows_of(options.gpu)
-        found = judged(cold, model, known)
-        others = {cache: judged(rows_of(options.gpu, cache), model, known, cold) for cache in CACHE_STATES[1:]}
+        fitted = fits(cold, model, known)
+        found = judged(cold, fitted, model, known)
+        others = {cache: judged(rows_of(options.gpu, cache), fitted, model, known) for cache in CACHE_STATES[1:]}
         if options.write:
             origin = f"fitted to {len(found.rows.keys):,} recorded runs of the {model.name}"
             path = estimate.FOLDER / f"{options.gpu}.json"

@@ -20,7 +20,9 @@ from engine.records import NotRunnable
 from engine.store import database
 from engine.store.database import FILE, MIGRATIONS, read, write
 
-BESIDE = ("class-keys", "cookie-secret")  # small files beside the database; without the second all must sign in again
+# Small files beside the database; without the second everybody must sign in again.
+CLASS_KEYS, COOKIE_SECRET = "class-keys", "cookie-secret"
+BESIDE = (CLASS_KEYS, COOKIE_SECRET)
 _LARGEST = 8 << 30  # bytes of a database in a backup
 
 
@@ -122,7 +124,8 @@ def of_person(name: str) -> Person:
         for owner in owners
         for draft, text, utc in read("SELECT name, text, utc FROM drafts WHERE owner = ? ORDER BY utc", owner)
     ]
-    return Person([tuple(map(str, row)) for row in sheets], drafts)  # type: ignore[misc]
+    rows = [(str(owner), str(sheet), str(task), str(state), str(utc)) for owner, sheet, task, state, utc in sheets]
+    return Person(rows, drafts)
 
 
 def delete_person(name: str) -> Person:

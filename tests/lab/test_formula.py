@@ -20,7 +20,8 @@ PLAIN = [
     "2 * x + y", "x.sum()", "A @ B", "x[1:] - x[:-1]", "np.exp(x) / np.exp(x).sum()", "A.T", "x.cumsum()",
     "(x > 0) * x",
     "where(x > y, x, y)", "maximum(x, 0)", "sqrt(x * x + y * y)", "A.sum(axis=1)", "sort(x)", "in * in + 1", "-in // 3",
-    "flip(in)", "roll(in, 3)", "in[::2]", "concatenate([x, y])", "x.max()", "in.argmax()", "mean(x)", "outer(x, y)",
+    "flip(in)", "roll(in, 3)", "in[::2]", "concatenate([x, y])",
+    "np.concatenate([x, y])", "max([x.sum(), 3.0])", "x.max()", "in.argmax()", "mean(x)", "outer(x, y)",
     "A[0] + A[:, 1]", "bincount(in + 50)", "x ** 2", "A.reshape(4, 144)", "abs(in) % 7", "in & 3", "diff(x)", "x.size",
 ]  # fmt: skip
 

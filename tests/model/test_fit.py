@@ -13,6 +13,7 @@ from engine.model import estimate, fit
 from engine.model.fit import HELD_OUT, Judged
 from engine.model.formulas import CONSTANTS, FITTED
 from engine.model.sample import chosen, counted, known_costs, usual_keys
+from engine.records import Array
 
 LEFT_OUT = 0.08, 0.30  # median and p90 of a topic that the fit has not seen
 OTHER_CACHES = 0.10, 0.35
@@ -22,9 +23,13 @@ ORDERED = 0.96
 
 @lru_cache(maxsize=8)
 def judged(gpu: str, cache: str = "cold-clean") -> Judged:
-    cold = fit.rows_of(gpu)
     with np.errstate(divide="ignore"):
-        return fit.judged(fit.rows_of(gpu, cache), GPU_MODELS[gpu], fit.known_of(gpu), cold)
+        return fit.judged(fit.rows_of(gpu, cache), fitted(gpu), GPU_MODELS[gpu], fit.known_of(gpu))
+
+
+@lru_cache(maxsize=2)
+def fitted(gpu: str) -> dict[str, Array]:
+    return fit.fits(fit.rows_of(gpu), GPU_MODELS[gpu], fit.known_of(gpu))
 
 
 def test_the_errors_of_topics_that_the_fit_has_not_seen() -> None:

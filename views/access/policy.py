@@ -26,6 +26,7 @@ from engine.records import NotRunnable
 from engine.service.limits import Limits
 from engine.store import database
 from engine.store.drafts import KEPT_DAYS
+from engine.store.keeping import CLASS_KEYS, COOKIE_SECRET
 
 LASTS_S = 30 * 86400.0  # ASVS 3.3.2, level 1
 
@@ -180,7 +181,6 @@ def role_of_key(keys: Mapping[str, str], given: str) -> str | None:
 
 
 ACCOUNTS_NEED = ("authlib", "httpx")  # packages that Streamlit's sign-in imports
-_SECRET_FILE, _OWN_KEYS_FILE = "cookie-secret", "class-keys"
 
 _lock = threading.Lock()
 _current: Policy | None = None
@@ -240,7 +240,7 @@ def _find_keys(environment: Mapping[str, str], *, local: bool) -> tuple[dict[str
     named = environment.get(KEYS_FILE)
     if local and not named:
         return {}, "", False
-    path = Path(named) if named else database.folder() / _OWN_KEYS_FILE
+    path = Path(named) if named else database.folder() / CLASS_KEYS
     try:
         found, made = keys_in_file(path)
     except OSError as error:
@@ -263,7 +263,7 @@ def is_loopback(name: str | None) -> bool:
 
 def _secret() -> bytes:
     """Return the secret that signs cookies, stored in a file so a restart signs nobody out."""
-    path = database.folder() / _SECRET_FILE
+    path = database.folder() / COOKIE_SECRET
     try:
         write_once(path, secrets.token_hex(32))
         return bytes.fromhex(path.read_text(encoding="utf-8"))

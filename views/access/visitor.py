@@ -14,6 +14,7 @@ import streamlit as st
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from engine.store.drafts import KEPT_DAYS
+from engine.store.keeping import owner_of_drafts
 from views.access import policy
 from views.access.policy import PRESENTER, ROLES, STUDENT, Role
 
@@ -115,6 +116,12 @@ def browser() -> str | None:
 def name() -> str | None:
     """Return the name of this browser or of its account; None without a sign-in or without cookies."""
     return named_browser() if policy.current().asks == "nothing" else browser()
+
+
+def owner() -> str | None:
+    """Return this browser's or account's key in the store, which does not reveal the cookie; None without a name."""
+    found = name()
+    return owner_of_drafts(found) if found else None
 
 
 def account() -> str | None:

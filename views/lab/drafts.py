@@ -22,7 +22,6 @@ from engine.lab.setups import Setup, setup_of
 from engine.lab.templates import TEMPLATES
 from engine.records import NotRunnable
 from engine.store import drafts as store
-from engine.store.keeping import owner_of_drafts
 from views.access import visitor
 from views.lab.attempts import Attempt, attempts_of
 from views.shared import address, messages, rungs
@@ -51,7 +50,7 @@ MOST_KEPT = 40  # drafts of a browser, as many as it stores itself
 
 def store_draft(draft: Draft) -> str | None:
     """Store the draft's text and launch. Raises a sentence if there is no room."""
-    owner = _owner()
+    owner = visitor.owner()
     if owner is None:
         return None
     setup = draft.setup
@@ -67,7 +66,7 @@ def store_draft(draft: Draft) -> str | None:
 
 def stored_draft(begun: Draft) -> Draft:
     """Return the stored draft with this number; without one, the given draft."""
-    owner = _owner()
+    owner = visitor.owner()
     raw = store.load(owner, begun.id) if owner else None
     try:
         kept: dict[str, Any] = json.loads(raw or "{}")
@@ -93,7 +92,7 @@ class Kept:
 
 def kept_drafts() -> list[Kept]:
     """Return the reader's drafts of the lab in the store, the last one first."""
-    owner, found = _owner(), []
+    owner, found = visitor.owner(), []
     for id, raw, utc in store.kept(owner) if owner else ():
         try:
             kept = json.loads(raw)
@@ -108,12 +107,6 @@ def kept_drafts() -> list[Kept]:
         except (ValueError, KeyError, TypeError):
             continue  # stored by another version of this program
     return found
-
-
-def _owner() -> str | None:
-    """Return the owner's key in the store, which does not reveal the cookie."""
-    name = visitor.name()
-    return owner_of_drafts(name) if name else None
 
 
 RUNG, DEFAULT = "rung", "saxpy"

@@ -106,15 +106,10 @@ class DraftWork(Work):
                 assert asked.setup is not None
                 own = (asked.setup, asked.n, asked.text, asked.file, self._session)
                 submit = partial(service.submit_own_estimate, *own)
-            self._start("Estimating its time on a GPU", submit, self._take_estimate)
+            self._start("Estimating its time on a GPU", submit,
+                        lambda handle: setattr(self, "estimate", work.take_estimate(handle)))  # fmt: skip
         except NotRunnable as refused:
             self.estimate = str(refused)
-
-    def _take_estimate(self, handle: service.Handle) -> None:
-        try:
-            self.estimate = handle.result()
-        except Exception as error:  # the page shows any failure
-            self.estimate = str(error)
 
     def _run(self, found: Checked) -> None:
         """Run the draft on the GPU, or keep why that is refused."""

@@ -22,6 +22,7 @@ from engine.backends.measure import failed
 from engine.catalogue import KERNELS
 from engine.history import history
 from engine.history.history import LASTING
+from engine.model.estimate import Estimate
 from engine.records import Measurement, NotRunnable, Settled
 from engine.service import service
 from views.access import visitor
@@ -282,6 +283,15 @@ def take_measurement(handle: service.Handle, choice: Settled) -> Measurement:
         if known is None or not _same(known, measurement):  # else the browser that shares the run kept it
             history.remember(choice, measurement)
     return measurement
+
+
+def take_estimate(handle: service.Handle) -> Estimate | str:
+    """Return the estimate of a run for costs that has ended, or the sentence that says how it failed."""
+    try:
+        found: Estimate = handle.result()
+    except Exception as error:  # the page shows any failure
+        return str(error)
+    return found
 
 
 def _same(one: Measurement, other: Measurement) -> bool:

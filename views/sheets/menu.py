@@ -12,7 +12,6 @@ from engine.sheets.folder import faults, load, names, titles
 from engine.sheets.progress import LONGEST
 from engine.sheets.sheet import Sheet
 from engine.store import progress as store
-from engine.store.keeping import owner_of_drafts
 from views.access import visitor
 from views.html.table import code_in
 from views.shared import presence
@@ -25,7 +24,7 @@ _MARK = 4  # letters of a browser's name beside the student's
 def name_field() -> None:
     """Show the field for a student's name."""
     if st.session_state.get(STUDENT) is None:
-        browser = _browser()
+        browser = visitor.owner()
         st.session_state[STUDENT] = store.name_of(browser) if browser else ""
     if visitor.account():
         st.html(f'<p class="smallprint">Your progress is kept as {escape(owner())}.</p>')
@@ -36,15 +35,9 @@ def name_field() -> None:
                   help="Your progress is stored under this name, and your lecturer sees it.")  # fmt: skip
 
 
-def _browser() -> str | None:
-    """Return this browser's key in the store, which does not reveal its cookie; None if it keeps no cookies."""
-    name = visitor.name()
-    return owner_of_drafts(name) if name else None
-
-
 def _remember() -> None:
     """Remember the typed name for this browser's next visit. For callbacks."""
-    if browser := _browser():
+    if browser := visitor.owner():
         store.remember_name(browser, str(st.session_state.get(STUDENT) or "").strip()[:LONGEST])
 
 

@@ -44,16 +44,13 @@ class EstimateWork(Work):
         for choice, label in zip(choices, labels, strict=True):
             try:
                 submit = partial(service.submit_estimate, choice, on, session)
-                self._start(f"Estimating {label}", submit, partial(_take, kept, (choice, on)))
+                self._start(f"Estimating {label}", submit, partial(_keep, kept, (choice, on)))
             except NotRunnable as refused:
                 kept[choice, on] = str(refused)
 
 
-def _take(kept: dict[tuple[Settled, str], Estimate | str], key: tuple[Settled, str], handle: Handle) -> None:
-    try:
-        kept[key] = handle.result()
-    except Exception as error:  # the page shows any failure
-        kept[key] = str(error)
+def _keep(kept: dict[tuple[Settled, str], Estimate | str], key: tuple[Settled, str], handle: Handle) -> None:
+    kept[key] = work.take_estimate(handle)
 
 
 def _kept() -> dict[tuple[Settled, str], Estimate | str]:
