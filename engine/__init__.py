@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.machine.cupy_cache import settle_cache
+from engine.store.cupy_cache import settle_cache
 
 if TYPE_CHECKING:
     from engine.lab.kernels import OwnKernel

@@ -11,7 +11,7 @@ import os
 import platform
 import shutil
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -36,10 +36,10 @@ from engine.records import (
     Timing,
     dtype_of,
 )
+from engine.records.words import cpu_badge
 
 OPTIONS = ("-O2", "-std=c++17", "-shared", "-fPIC", "-x", "c++")
 PRECISION, BUDGET_S, MAX_SAMPLES = 0.01, 0.12, 300
-_BADGE = "on the CPU: "
 
 
 def host_step(plan: Plan) -> HostRun | None:
@@ -71,7 +71,7 @@ class Cpu:
         assert step is not None
         _callable(plan, step, buffers)()
         output = buffers[plan.result][: plan.result_count].copy()
-        return Run(output, badges=(badge(name()),), notes=notes())
+        return Run(output, badges=(cpu_badge(name()),), notes=notes())
 
     def time(self, plan: Plan, progress: Progress) -> Timing | None:
         """Time the loop alone by the host's clock; None without a compiler."""
@@ -98,16 +98,6 @@ def time_plan(plan: Plan, progress: Progress | None = None) -> Timing | None:
     low, high = median_interval(samples)
     badges = ("few samples",) if len(samples) < 15 else ()
     return Timing(tuple(samples), median(samples), low, high, clock="host", badges=badges)
-
-
-def badge(cpu: str) -> str:
-    """Return the label beside the numbers of a rung that ran on the CPU."""
-    return f"{_BADGE}{cpu}, one thread"
-
-
-def named_in(badges: Sequence[str]) -> str | None:
-    """Return the CPU that such a label names; None if no label does."""
-    return next((badge.removeprefix(_BADGE).partition(", ")[0] for badge in badges if badge.startswith(_BADGE)), None)
 
 
 def notes() -> dict[str, Any]:

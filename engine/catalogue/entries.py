@@ -135,11 +135,6 @@ class Kernel:
         """Return whether the device's peak, for memory or for the element type, applies to this kernel."""
         return not self.on_chip and not self.off_type
 
-    def comparable(self, other: Kernel) -> bool:
-        """Return whether one time over the other is a speedup: both do the same work on the same kind of processor."""
-        mine, theirs = (self.topic, self.work, self.processor), (other.topic, other.work, other.processor)
-        return mine == theirs
-
     def value_of_parameter(self, asked: int | None) -> int | None:
         """Return the value of the kernel's own parameter: as asked for, else its default; None if there is neither."""
         return self.parameter.default if asked is None and self.parameter else asked
@@ -277,6 +272,12 @@ class Ladder:
     counter: str = "warp_instructions"
     topic: str = ""
     today: tuple[str, ...] = ()
+
+    def meant(self, position: int) -> tuple[str, str] | None:
+        """Return (counter, "fall", "rise" or "stay"), the change that a rung is meant to show; None if it is meant to
+        show none."""
+        text = self.rungs[position].shows if position else ""
+        return (text.lstrip("+="), {"+": "rise", "=": "stay"}.get(text[0], "fall")) if text else None
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from engine.compile.confinement import FIX, missing_confinement
-from engine.machine.cupy_cache import VARIABLE, cache_trouble
 from engine.machine.environment import driver_state, has_gpu
 from engine.records import NotRunnable, Source
 from engine.service import service
 from engine.service.health import compiler_trouble, server_readiness
 from engine.service.queue import hosts_text
 from engine.store import database, measurements
+from engine.store.cupy_cache import VARIABLE, cache_trouble
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 # A laptop without these runs everything on the emulator.

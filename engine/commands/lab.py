@@ -15,7 +15,6 @@ from engine.compile.process import start
 from engine.lab.arguments import argument_of
 from engine.lab.filling import FILLS
 from engine.lab.kernels import KernelRun, OwnKernel, kernel, kernels
-from engine.model.estimate import sentences
 from engine.records import SCHEDULES, Array, CompileError, NotRunnable, RunFailed, status_of
 from engine.records.counters import COUNTERS, IN_TABLE
 
@@ -58,7 +57,7 @@ def emulate(
     lines = _describe_run(run, status)
     if estimated is not None:
         record["estimate"] = asdict(estimated)
-        lines += [f"  {sentence}" for sentence in sentences(estimated)]
+        lines += [f"  {sentence}" for sentence in estimated.sentences]
     return Answer(status, record, "\n".join(lines))
 
 

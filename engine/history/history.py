@@ -14,7 +14,6 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from engine.backends import cpu
 from engine.catalogue import KERNELS
 from engine.history.contract import flat, measurement_of
 from engine.history.recordings import KEY
@@ -22,7 +21,7 @@ from engine.history.records import Record, record_of
 from engine.machine.environment import ENGINE, program_version
 from engine.plan import Key, key
 from engine.records import Measurement, Settled
-from engine.records.words import size_text, sizes_text
+from engine.records.words import cpu_badge, size_text, sizes_text
 from engine.store import database, measurements
 
 IN_MEMORY = 2_000  # keys; a dropped record is read again in 0.1 ms
@@ -271,7 +270,7 @@ def environment_line(measurement: Measurement) -> str:
         if has.get(name):
             words.append(form.format(has[name]))
     # The line begins with the CPU that the badge names.
-    words += [badge for badge in measurement.badges if own is None or badge != cpu.badge(own)]
+    words += [badge for badge in measurement.badges if own is None or badge != cpu_badge(own)]
     if measurement.origin == "live" and date_of(measurement):
         words.append(date_of(measurement))
     return " · ".join(words)

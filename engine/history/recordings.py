@@ -19,13 +19,13 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
-from engine.backends import cpu
-from engine.backends.timing.methods import method_of_peers, methods
 from engine.catalogue import KERNELS, TOPICS, Kernel
 from engine.catalogue.libraries import operation_of
+from engine.history.methods import method_of_peers, methods
 from engine.machine.rates import peak_of, rates_of
 from engine.plan import Key
 from engine.records import CACHE_STATES, Measurement, Plan, Rates, Settled, Timing
+from engine.records.words import cpu_named_in
 
 FOLDER = Path(__file__).parents[2] / "recorded"
 FORMAT = 2
@@ -91,7 +91,7 @@ def still_holds(recording: Recording, key: Key, plan: Plan, now: Session) -> boo
 
 def methods_used(key: Key, row: Row) -> list[str]:
     """Return the methods that a row depends on. In the first cache state a row is incomplete without its libraries."""
-    if cpu.named_in(_badges(row)):
+    if cpu_named_in(_badges(row)):
         return ["cpu"]
     method = method_of_peers(operation_of(key[0]))
     wanted = row.get("peer") or (method != "peers" and key[KEY.index("cache")] == CACHE_STATES[0])
@@ -197,7 +197,7 @@ class Entry:
         badges = _badges(row)
         if session.kernels.get(kernel.name) != self.code:
             badges += ("recorded with an earlier version of this kernel",)
-        ran_on = cpu.named_in(badges)
+        ran_on = cpu_named_in(badges)
         choice = Settled(grid_size=named.pop("grid_asked"), device="gpu", record=self.record, **named)
         metric = TOPICS[kernel.topic].metric
         peak = None if ran_on or not kernel.has_peak else peak_of(recording.device, metric, choice.dtype)

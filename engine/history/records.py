@@ -18,8 +18,8 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, get_args
 
-from engine.backends.timing.methods import methods
 from engine.catalogue import KERNELS
+from engine.history.methods import methods
 from engine.history.recordings import (
     COLUMNS,
     FOLDER,

@@ -154,10 +154,15 @@ def baseline_of(ladder: Ladder, facts: Sequence[Known], position: int) -> int | 
     alike = [
         i
         for i, (kernel, fact) in enumerate(zip(kernels, facts, strict=True))
-        if i >= ladder.baseline and kernel.expect != "wrong" and kernel.comparable(kernels[position])
+        if i >= ladder.baseline and kernel.expect != "wrong" and comparable(kernel, kernels[position])
         and (fact.timed is not None or fact.shown is None or fact.shown.status == "ok")
     ]  # fmt: skip
     return alike[0] if alike and alike != [position] else None
+
+
+def comparable(one: Kernel, other: Kernel) -> bool:
+    """Return whether one time over the other is a speedup: both do the same work on the same kind of processor."""
+    return (one.topic, one.work, one.processor) == (other.topic, other.work, other.processor)
 
 
 def _ladder_row(
@@ -254,7 +259,7 @@ def value_of(measurement: Measurement, key: str) -> float | None:
 def _speedup(ladder: Ladder, facts: Sequence[Known], before: int | None, now: int) -> float | None:
     if before is None or not 0 <= before <= now:
         return None
-    if not KERNELS[ladder.rungs[before].kernel].comparable(KERNELS[ladder.rungs[now].kernel]):
+    if not comparable(KERNELS[ladder.rungs[before].kernel], KERNELS[ladder.rungs[now].kernel]):
         return None
     old, new = facts[before].timed, facts[now].timed
     if old is None or new is None or old.time_us is None or new.time_us is None:

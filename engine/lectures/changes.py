@@ -1,7 +1,7 @@
 """What a rung changed: a counter by source line, and its values before and after.
 
 line_values(measurement, counter) -> {line: value}    change(before, after, counter) -> Change
-headline(counter, before, after, step, held) -> str    meant(ladder, position) -> (counter, direction)
+headline(counter, before, after, step, held) -> str
 """
 
 from __future__ import annotations
@@ -129,22 +129,15 @@ def _factor(ratio: float) -> str:
     return f"{ratio:.2f}" if ratio < 2 else f"{ratio:.1f}" if ratio < 100 else f"{ratio:,.0f}"
 
 
-def meant(ladder: Ladder, position: int) -> tuple[str, str] | None:
-    """Return (counter, "fall", "rise" or "stay"), the change that a rung is meant to show; None if it is meant to show
-    none."""
-    text = ladder.rungs[position].shows if position else ""
-    return (text.lstrip("+="), {"+": "rise", "=": "stay"}.get(text[0], "fall")) if text else None
-
-
 def shown_counter(ladder: Ladder, position: int) -> str:
     """Return the counter to look at on a rung: the one that it is meant to change.
 
     On the first rung: the one that the next rung lowers, else the one that its kernel is about.
     """
-    here = meant(ladder, position)
+    here = ladder.meant(position)
     if here:
         return here[0]
-    after = meant(ladder, position + 1) if position + 1 < len(ladder.rungs) else None
+    after = ladder.meant(position + 1) if position + 1 < len(ladder.rungs) else None
     own = ladder.rungs[position].shows.lstrip("+=") if not position else ""
     if own and after and after[1] != "fall":
         return own

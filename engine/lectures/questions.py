@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from engine.catalogue import KERNELS, Ladder
-from engine.lectures import changes
 from engine.records.counters import COUNTERS, ON_LINES
 from engine.records.words import text_of, time_text
 
@@ -93,7 +92,7 @@ def question_of(
 
 def _of_counts(ladder: Ladder, position: int, before: Counts, after: Counts) -> Question | None:
     """Return the question which count falls, if the rung is meant to lower one and does, and three others do not."""
-    meant = changes.meant(ladder, position)
+    meant = ladder.meant(position)
     known = {name: (old, new) for name in ON_LINES
              if (old := before.get(name)) is not None and (new := after.get(name)) is not None}  # fmt: skip
     if meant is None or meant[1] != "fall" or meant[0] not in known:

@@ -94,6 +94,20 @@ class Estimate:
     anchored: bool = False
     reason: str | None = None
 
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The estimate in words: the time with its band, its largest part, and the changes that would pay."""
+        if self.time_us is None or self.low_us is None or self.high_us is None:
+            return (self.reason or "",)
+        said = [f"Estimated {_range(self)} on the {self.gpu}: a model, not measured."]
+        if self.largest is not None:
+            share = self.parts[self.largest] / self.time_us
+            place = f", most of it in line {self.line}" if self.line else ""
+            said.append(f"The largest part: {PARTS[self.largest][0]}, {share:.0%}{place}.")
+        best = sorted(self.what_ifs, key=lambda name: self.what_ifs[name])
+        said += [f"{WHAT_IFS[name]}: {three_digits(self.what_ifs[name])} µs." for name in best]
+        return tuple(said)
+
 
 @lru_cache(maxsize=16)
 def gpu(model: GpuModel = H200) -> Gpu:
@@ -278,17 +292,3 @@ def headline(found: Estimate) -> str:
 def _range(found: Estimate) -> str:
     time, low, high = (three_digits(value or 0) for value in (found.time_us, found.low_us, found.high_us))
     return f"{time} µs ({low} to {high})"
-
-
-def sentences(found: Estimate) -> tuple[str, ...]:
-    """Return an estimate in words: the time with its band, what takes most of it, and what would pay."""
-    if found.time_us is None or found.low_us is None or found.high_us is None:
-        return (found.reason or "",)
-    said = [f"Estimated {_range(found)} on the {found.gpu}: a model, not measured."]
-    if found.largest is not None:
-        share = found.parts[found.largest] / found.time_us
-        place = f", most of it in line {found.line}" if found.line else ""
-        said.append(f"The largest part: {PARTS[found.largest][0]}, {share:.0%}{place}.")
-    best = sorted(found.what_ifs, key=lambda name: found.what_ifs[name])
-    said += [f"{WHAT_IFS[name]}: {three_digits(found.what_ifs[name])} µs." for name in best]
-    return tuple(said)

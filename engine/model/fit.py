@@ -26,7 +26,6 @@ from engine.catalogue import KERNELS, LADDERS
 from engine.catalogue.gpu_models import GPU_MODELS, GpuModel
 from engine.history.recordings import FOLDER as RECORDED
 from engine.history.recordings import KEY, Recording, files, read, read_compressed, write_compressed
-from engine.lectures.changes import meant
 from engine.model import estimate, formulas
 from engine.model.formulas import CONSTANTS, FITTED, Launches
 from engine.model.sample import chosen, known_costs
@@ -259,7 +258,7 @@ def what_if_errors(found: Judged) -> dict[tuple[str, str, str], Array]:
     passes = np.bincount(run, sum(count[f"shared_{kind}_wavefronts"] for kind in ("load", "store", "atomic")))
     for ladder in (each for each in LADDERS.values() if each.name != f"all-{each.topic}"):
         for position in range(1, len(ladder.rungs)):
-            counter, way = meant(ladder, position) or ("", "")
+            counter, way = ladder.meant(position) or ("", "")
             one, two = (ladder.rungs[at].kernel for at in (position - 1, position))
             if way != "fall" or counter not in _SHOWS:
                 continue

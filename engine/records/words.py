@@ -25,6 +25,7 @@ STATUS_WORDS = {
 }
 _TIMES = ("time_us", "low_us", "high_us", "lecture_time_us")
 _SPEEDUPS = ("step", "cumulative", "ratio", "lecture_step", "lecture_cumulative")
+_CPU_BADGE = "on the CPU: "
 _UNITS = {"k": 2**10, "K": 2**10, "M": 2**20, "G": 2**30}
 
 
@@ -128,3 +129,15 @@ def three_digits(value: float) -> str:
     if 0 < value < 0.095:
         return f"{value:.2g}"
     return f"{value:.1f}" if value >= 9.995 else f"{value:.2f}"
+
+
+def cpu_badge(cpu: str) -> str:
+    """Return the label beside the numbers of a rung that ran on the CPU."""
+    return f"{_CPU_BADGE}{cpu}, one thread"
+
+
+def cpu_named_in(badges: Sequence[str]) -> str | None:
+    """Return the CPU that such a label names; None if no label does."""
+    return next(
+        (badge.removeprefix(_CPU_BADGE).partition(", ")[0] for badge in badges if badge.startswith(_CPU_BADGE)), None
+    )

@@ -36,7 +36,6 @@ from engine.service.queue import SESSION_LIMIT, Handle, JobQueue, hosts_text
 from engine.service.slots import WorkerSlot, slots_for
 
 if TYPE_CHECKING:
-    from engine.lab.setups import Setup
     from engine.service.cluster.hosts import Cluster  # which needs Dask
 
 __all__ = ["Cancelled", "Handle", "HostGpu", "Job", "JobFailed", "JobQueue", "JobTimeout", "Rejected",
@@ -203,19 +202,19 @@ def submit_rung(choice: Settled, session: str) -> Handle:
 
 
 def submit_own(
-    setup: Setup, n: int, text: str, file_name: str, schedule: str | None, session: str, again: bool = True
+    setup: object, n: int, text: str, file_name: str, schedule: str | None, session: str, again: bool = True
 ) -> Handle:
-    """Check a reader's own launch, with `again` as `check_own` has it; the handle's result is a Checked."""
+    """Check a reader's own launch, a Setup, with `again` as `check_own` has it; the handle's result is a Checked."""
     return _submit_check("engine.lab.checking:check_own", (setup, n, text, file_name, schedule, again), session, n)
 
 
-def submit_own_estimate(setup: Setup, n: int, text: str, file_name: str, session: str) -> Handle:
-    """Estimate the time of a reader's own launch; the handle's result is an Estimate."""
+def submit_own_estimate(setup: object, n: int, text: str, file_name: str, session: str) -> Handle:
+    """Estimate the time of a reader's own launch, a Setup; the handle's result is an Estimate."""
     return _submit_check("engine.lab.checking:estimate_own", (setup, n, text, file_name), session, n)
 
 
-def submit_time(setup: Setup, n: int, text: str, file_name: str, session: str) -> Handle:
-    """Time a reader's own launch on a GPU, uncached; the handle's result is a Measurement. It may raise."""
+def submit_time(setup: object, n: int, text: str, file_name: str, session: str) -> Handle:
+    """Time a reader's own launch, a Setup, on a GPU, uncached; the handle's result is a Measurement. It may raise."""
     job = Job(
         "engine.lab.checking:time_own", (setup, n, text, file_name), deadline=DEADLINES_S["gpu"], device="gpu", n=n
     )

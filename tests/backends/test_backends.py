@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from engine.backends.backend import Backend, backend_of, quiet
-from engine.backends.cpu import Cpu, badge, named_in
+from engine.backends.cpu import Cpu
 from engine.plan import plan, settle
 from engine.records import Choice
+from engine.records.words import cpu_badge, cpu_named_in
 
 
 def backend(kernel: str, **chosen: object) -> Backend:
@@ -38,5 +39,5 @@ def test_an_order_that_was_asked_for_stands_beside_the_numbers() -> None:
 
 
 def test_a_badge_of_the_cpu_names_it_again() -> None:
-    assert named_in((badge("AMD EPYC 9554"), "few samples")) == "AMD EPYC 9554"
-    assert named_in(("few samples",)) is None
+    assert cpu_named_in((cpu_badge("AMD EPYC 9554"), "few samples")) == "AMD EPYC 9554"
+    assert cpu_named_in(("few samples",)) is None

@@ -13,6 +13,7 @@ import pytest
 from engine.catalogue import KERNELS, LADDERS, TOPICS, Kernel, Ladder, default_choice, published
 from engine.catalogue.entries import CUDA_FOLDER, HEADER_LABELS
 from engine.compile.nvrtc import compile_source
+from engine.history.tables import comparable
 from engine.plan import plan, settle
 from engine.records import C_TYPES, COMBINES, Choice, HostRun, Launch, Source
 from tests.test_walks import steps_of
@@ -260,7 +261,7 @@ def test_comparable_kernels_do_the_same_work(kernel: Kernel) -> None:
     for other in topic.kernels:
         same = [size for size in other.block_sizes if size in kernel.block_sizes]
         dtypes = [dtype for dtype in other.dtypes if dtype in kernel.dtypes]
-        if not kernel.comparable(other) or not same or not dtypes:
+        if not comparable(kernel, other) or not same or not dtypes:
             continue
         one, two = (plan(settle(replace(choice, kernel=each, block_size=same[0], dtype=dtypes[0])))
                     for each in (kernel.name, other.name))  # fmt: skip

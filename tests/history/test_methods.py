@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from engine.backends import cpu
-from engine.backends.timing.methods import METHODS, digest_of, method_of_peers, methods, text_of
 from engine.catalogue.libraries import PEERS
+from engine.history.methods import METHODS, digest_of, method_of_peers, methods, text_of
 from engine.history.recordings import FOLDER, read
+from engine.records.words import cpu_named_in
 
 BATCH = '''from timing import events
 
@@ -59,7 +59,7 @@ def test_the_recorded_runs_were_measured_as_this_program_measures() -> None:
     assert recording.rows
     for row in recording.rows.values():
         then = recording.sessions[row["session"]].methods
-        if cpu.named_in((row["badges"] or "").split(" · ")):
+        if cpu_named_in((row["badges"] or "").split(" · ")):
             assert then["cpu"] == methods()["cpu"]
         elif row["status"] == "ok":
             assert (then["gpu"], then["peers"]) == (methods()["gpu"], methods()["peers"])

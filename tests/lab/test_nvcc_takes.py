@@ -13,8 +13,8 @@ import pytest
 import engine
 from engine.lab.kernels import kernels
 from engine.lab.setups import propose_setup
-from engine.machine.cupy_cache import VARIABLE, cache_trouble, settle_cache
 from engine.records import CompileError, NotRunnable, RunFailed
+from engine.store.cupy_cache import VARIABLE, cache_trouble, settle_cache
 from tests.sentences import refused, says, sentence
 
 ROOT = Path(__file__).parents[2]

@@ -9,6 +9,7 @@ import pytest
 
 from engine.catalogue import KERNELS, LADDERS, TOPICS, Ladder, Rung
 from engine.history.history import recorded_for
+from engine.history.tables import comparable
 from engine.lectures.judge import kept, unkept
 from engine.plan import settle
 from engine.records import Choice, Measurement
@@ -34,7 +35,7 @@ def opened(ladder: Ladder, rung: Rung) -> Measurement | None:
 def test_the_recorded_runs_keep_what_the_words_promise(ladder: Ladder, before: Rung, now: Rung) -> None:
     old, new = opened(ladder, before), opened(ladder, now)
     assert kept(now, old, new, TOPICS[ladder.topic].metric) is not False, unkept(now, old, new, "time_us")
-    if old is None or new is None or not KERNELS[before.kernel].comparable(KERNELS[now.kernel]):
+    if old is None or new is None or not comparable(KERNELS[before.kernel], KERNELS[now.kernel]):
         return
     factor = old.time_us / new.time_us
     assert now.promise or 1 / PLAIN < factor < PLAIN, f"{factor:.2f} times as fast, and its words do not say so"

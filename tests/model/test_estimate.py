@@ -15,7 +15,7 @@ from engine.catalogue.gpu_models import GPU_MODELS
 from engine.commands import main
 from engine.history.recordings import KEY
 from engine.model import estimate as model
-from engine.model.estimate import PARTS, WHAT_IFS, Estimate, anchored, estimate, gpu, sentences
+from engine.model.estimate import PARTS, WHAT_IFS, Estimate, anchored, estimate, gpu
 from engine.model.rungs import estimated, gpu_of_record, known
 from engine.model.sample import known_costs, runs_in_seconds, usual_keys
 from engine.plan import key, settle
@@ -89,7 +89,7 @@ def test_the_model_refuses_loops_that_wait_and_tensor_cores() -> None:
     ):
         found = estimate(model.RunCosts((changed,), 0), gpu())
         assert found.time_us is None and found.reason and first.kernel in found.reason and not found.parts
-        assert sentences(found) == (found.reason,)
+        assert found.sentences == (found.reason,)
     huge = replace(first, memory={**first.memory, "shared_load_wavefronts": 1e15})
     assert estimate(model.RunCosts((huge,), 0), gpu()).time_us is None
 

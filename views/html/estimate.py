@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from engine.figures.estimate import COLOURS
-from engine.model.estimate import PARTS, WHAT_IFS, Estimate, sentences
+from engine.model.estimate import PARTS, WHAT_IFS, Estimate
 from engine.records.words import three_digits
 from views.html.table import cell, table
 
@@ -18,7 +18,7 @@ def estimate_html(found: Estimate | str | None) -> str:
         return ""
     if isinstance(found, str) or found.time_us is None:
         return f'<p class="smallprint">{escape(found if isinstance(found, str) else found.reason or "")}</p>'
-    first, *more = sentences(found)
+    first, *more = found.sentences
     anchor = " The recorded time of the rung, changed as the model says." if found.anchored else ""
     return (
         f'<section class="estimate"><p><b>{escape(first)}</b>{anchor} {escape(more[0] if more else "")}</p>'

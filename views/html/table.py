@@ -121,9 +121,7 @@ def ladder_html(
     heads = [heading(title, "text") for title in ("Rung", "What it does", "Correct?")]
     heads += [_heading(key) for key in (*numbers, *known)]
     heads += [heading(escape(tile_title(names)), title=COLUMNS[names[0]].meaning) for names in counted]
-    beside = [[*(text_of(key, row[key]) for key in known), *(tile_text(row, names) for names in counted)]
-              for row in ladder]  # fmt: skip
-    rows = [_ladder_row(row, numbers, texts) for row, texts in zip(ladder, beside, strict=True)]
+    rows = [_ladder_row(row, numbers, known, counted) for row in ladder]
     return table(heads, rows, marked=[current], groups=groups)
 
 
@@ -133,9 +131,11 @@ def _heading(key: str) -> Cell:
     return heading(escape(column.title) + unit, title=column.meaning)
 
 
-def _ladder_row(row: Mapping[str, Any], numbers: Sequence[str], beside: Sequence[str]) -> list[Cell]:
-    """Return a rung's cells. `numbers`: columns of its time, which a failed rung lacks; `beside`: the texts of its
-    other columns."""
+def _ladder_row(
+    row: Mapping[str, Any], numbers: Sequence[str], known: Sequence[str], counted: Sequence[tuple[str, ...]]
+) -> list[Cell]:
+    """Return a rung's cells. `numbers`: columns of its time, which a failed rung lacks; `known`, `counted`: its other
+    columns, and those of its counters."""
     status = row["status"]
     failed, timed = status not in (None, "ok"), row["time_us"] is not None
     why, whole = code_in(row["reason"] or ""), escape(row["reason"] or "")
@@ -146,12 +146,13 @@ def _ladder_row(row: Mapping[str, Any], numbers: Sequence[str], beside: Sequence
         cell(_status(row), f"text status {status or ''}"),
     ]
     if HELD in row:
-        return [*cells[:2], cell("?", "text status"), *(cell("?") for _ in (*numbers, *beside))]
+        return [*cells[:2], cell("?", "text status"), *(cell("?") for _ in (*numbers, *known, *counted))]
     if failed and not timed:
         said = f'<div class="two" title="{whole}">{why}{_paper_line(row)}</div>'
         cells.append(cell(said, "why", span=len(numbers)))
     else:
         cells += [_number(row, key) for key in numbers]
+    beside = [*(text_of(key, row[key]) for key in known), *(tile_text(row, names) for names in counted)]
     return cells + [cell(escape(text) or "<i>·</i>", title=row["caveats"] or "") for text in beside]
 
 

@@ -13,8 +13,7 @@ from engine.history import tables
 from engine.history.history import Known, environment_line
 from engine.service.warm_up import run_of, timed_of
 from views.compare import sides
-from views.html import table
-from views.ladder import source
+from views.html import source, table
 from views.ladder.actions import follow_button, run_buttons, toggle_presenting
 from views.ladder.panels.bars import TIMES
 from views.ladder.resolve import resolved

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from engine.catalogue import KERNELS, LADDERS, Ladder, Rung, emulated_n
+from engine.history.tables import published_for
 from engine.plan import describe_launches, plan, settle
 from engine.records import CACHE_STATES, Choice, HostSum, NotRunnable, Settled
 from engine.service import service
@@ -83,7 +84,7 @@ def page_of(
 
 
 def resolved(page: Page, asked: str) -> Page:
-    """Add the plots and sections of the rung, the shown plot, and the length of the answer.
+    """Add the plots and sections of the rung, the shown plot, the length of the answer, and the lecture's figure.
 
     The shown plot is the `asked` one, else the rung's, else the ladder's, else the times. On a slide, what the rung
     changes comes before the bars of all rungs, and takes the place of an animation once the numbers are shown. Sections
@@ -98,7 +99,7 @@ def resolved(page: Page, asked: str) -> Page:
     name = next(name for name in (asked, *own) if name in plots)
     sections = {section.name: section for section in SECTIONS if page.tells_all and section.offered(page)}
     return replace(page, plots=plots, plot=plots[name], sections=sections, answer_count=answer_count(page.run),
-                   launch=describe_launches(page.choice))  # fmt: skip
+                   launch=describe_launches(page.choice), published=published_for(page.rung, page.choice))  # fmt: skip
 
 
 def answer_count(choice: Settled) -> int:

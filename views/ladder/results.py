@@ -12,7 +12,7 @@ import streamlit as st
 from engine.figures.bars import HELD
 from engine.figures.look import Figure, Look, covered
 from engine.history.history import Known, date_of, device_line, device_name, not_recorded
-from engine.history.tables import COLUMNS, published_for, tile_text, tile_title
+from engine.history.tables import COLUMNS, tile_text, tile_title
 from engine.lectures.judge import unkept
 from engine.records import Measurement
 from engine.records.counters import IN_TILES
@@ -229,8 +229,10 @@ def _sentence(page: Page, fact: Known, ran: str) -> str:
         words.append(f"{correct} and counted at N = {size_text(run.n)}" if run.n != choice.n else f"{correct} {answer}")
     if fact.timed is not None:
         words.append(_time_of(page, fact.timed))
-        if page.kernel.processor == "gpu" and (paper := published_for(page.rung, choice)) is not None:
-            words.append(f'<span class="paper">lecture: {escape(paper.gpu or "a GPU that it does not name")}</span>')
+        if page.kernel.processor == "gpu" and page.published is not None:
+            words.append(
+                f'<span class="paper">lecture: {escape(page.published.gpu or "a GPU that it does not name")}</span>'
+            )
         if live is None and not page.kernel.runs_on(run.device):
             words.append("This kernel runs only on a GPU")
         elif live is None and run.n != choice.n:

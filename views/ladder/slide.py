@@ -9,9 +9,10 @@ import streamlit as st
 
 from engine.figures.look import Look
 from engine.history.history import Known
+from views.html import source
 from views.html.table import sentence_case
 from views.html.terms import mark_terms
-from views.ladder import handout, reveal, source
+from views.ladder import handout, reveal
 from views.ladder.actions import run_buttons
 from views.ladder.results import Results, bars_of, has_strip, menu, shows_counters
 from views.ladder.view import WORK, Bars, Page, Scene, facts_of

@@ -9,6 +9,7 @@ from threading import Lock
 from typing import Any, TypeVar
 
 from engine.catalogue import KERNELS, LADDERS, TOPICS, Kernel, Ladder, Rung, Topic
+from engine.catalogue.entries import Published
 from engine.figures.bars import held_back
 from engine.figures.look import Figure, Look
 from engine.history import tables
@@ -95,7 +96,7 @@ class Page:
     `choices`: one per rung, for its time; `runs`: the choices that Run starts, on the emulator perhaps at another N.
     `shown`: the first rungs, whose numbers are shown; those of the others are held back. `plots`, `sections`: those of
     this rung, by name; `plot`: the shown one. `answer_count`: elements of the answer, 0 if it is a single number;
-    `launch`: what its time launches, in words.
+    `launch`: what its time launches, in words; `published`: the lecture's figure at this choice, None without one.
     Compared by identity, so it can be a cache key.
     """
 
@@ -110,6 +111,7 @@ class Page:
     sections: Mapping[str, Section] = field(default_factory=dict)
     answer_count: int = 0
     launch: str = ""
+    published: Published | None = None
 
     @property
     def topic(self) -> Topic:

@@ -29,8 +29,8 @@ from engine.store import asked as questions
 from engine.store import presentation as store
 from engine.store import votes
 from engine.store.votes import Asked
+from views.html import source
 from views.html.table import cell, code_in, heading, ladder_html, table, tile, tiles
-from views.ladder import source
 from views.ladder.panels.bars import BARS, TIMES
 from views.ladder.resolve import USUAL, page_of
 from views.ladder.view import Bars, Facts, Page, facts_of

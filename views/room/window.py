@@ -18,11 +18,10 @@ from starlette.routing import Route
 
 from engine.catalogue import KERNELS, LADDERS, Rung
 from engine.figures.bars import HELD
-from engine.lectures import notes
 from engine.records.words import text_of
 from engine.store import asked as store
 from views.ladder.view import Page, facts_of
-from views.room import feed, tickets
+from views.room import feed, notes, tickets
 from views.room.phone import FRESH, html_page, received, refused
 from views.shared import work
 

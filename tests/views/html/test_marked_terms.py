@@ -8,9 +8,9 @@ import pytest
 
 from engine.catalogue import LADDERS
 from engine.lectures.terms import TERMS
+from views.html.source import rung_text
 from views.html.table import tile
 from views.html.terms import all_html, cards, here_html, mark_terms
-from views.ladder.source import rung_text
 
 MARK = re.compile(r'<button type="button" class="term" data-term="([^"]*)">([^<]*)</button>')
 

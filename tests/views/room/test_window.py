@@ -10,13 +10,12 @@ import pytest
 from starlette.routing import Router
 
 from engine.catalogue import LADDERS
-from engine.lectures import notes
 from engine.store import asked as store
 from tests.views.access.asked import Answer, asked, behind
 from tests.views.room.test_tickets import FAR, cookie_of, school  # noqa: F401
 from views.access.gate import Gate
 from views.access.headers import Headers
-from views.room import phone, tickets, window
+from views.room import notes, phone, tickets, window
 
 JSON = {"method": "POST", "content_type": "application/json"}
 APP = Headers(Gate(Router([*phone.ROUTES, *window.ROUTES], default=behind)))

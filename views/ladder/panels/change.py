@@ -12,6 +12,7 @@ from engine.figures.change import Pair, change_figure
 from engine.figures.look import Figure, Look
 from engine.history.history import Known
 from engine.history.profiles import Hardware, counters_beside
+from engine.history.tables import comparable
 from engine.lectures import changes
 from engine.records.counters import COUNTERS, IN_PLOTS
 from engine.records.words import size_text
@@ -50,7 +51,7 @@ def figure(page: Page, facts: Facts, look: Look) -> Figure:
     title = (COUNTERS[counter].title if hardware else COUNTERS[counter].label) + f", N = {size_text(n)}" * known
     pairs = [Pair(title, counter, old, new, _nothing(page), hardware is not None)]
     timed = [one.timed for one in _known(page)]
-    if not page.position or not KERNELS[page.ladder.rungs[before].kernel].comparable(page.kernel):
+    if not page.position or not comparable(KERNELS[page.ladder.rungs[before].kernel], page.kernel):
         timed[0] = None  # another work, or another processor
     if any(timed):
         times = [None if one is None else one.time_us for one in timed]

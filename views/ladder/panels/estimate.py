@@ -15,7 +15,7 @@ from engine.figures.look import Figure, Look
 from engine.history import history
 from engine.history.history import Known
 from engine.history.records import record_of
-from engine.model.estimate import Estimate, headline, sentences
+from engine.model.estimate import Estimate, headline
 from engine.model.rungs import known, size_for
 from engine.records import NotRunnable, Settled
 from engine.records.words import size_text
@@ -117,7 +117,7 @@ def words(page: Page, facts: Facts) -> str:
         return '<div class="outcome"></div>'
     if isinstance(found, str) or found.time_us is None:
         return f'<div class="outcome">{escape(found if isinstance(found, str) else found.reason or "")}</div>'
-    said = headline(found) if page.presenting else " ".join(sentences(found))
+    said = headline(found) if page.presenting else " ".join(found.sentences)
     return f'<div class="outcome"><div class="partnames">{part_names(found)}</div>{escape(said)}</div>'
 
 
