@@ -10,7 +10,7 @@ from engine.backends import measure as measuring
 from engine.backends.emulator.watching.trace import Trace
 from engine.history.contract import flat, measurement_of
 from engine.history.recordings import entries
-from engine.picture import tracing
+from engine.picture import picture
 from engine.plan import settle
 from engine.records import Choice, Measurement
 
@@ -33,7 +33,7 @@ def measure(choice: Choice, schedule: str | None = None) -> Measurement:
 
 def trace(choice: Choice, block: int = 0, launch: int = 1, schedule: str | None = None) -> Trace:
     """Return the trace of one block of the choice on the emulator."""
-    return tracing.trace(settle(replace(choice, device="emulator", schedule=schedule)), block, launch=launch)
+    return picture.trace(settle(replace(choice, device="emulator", schedule=schedule)), block, launch=launch)
 
 
 def recorded_kernels(choices: Iterable[Choice]) -> bool:

@@ -12,8 +12,7 @@ from engine.backends.emulator.instructions.dispatch import not_emulated
 from engine.backends.emulator.loading import load
 from engine.backends.emulator.ptx.syntax import InvalidPtx, PtxError
 from engine.compile.process import start
-from engine.lab.arguments import argument_of
-from engine.lab.filling import FILLS
+from engine.lab.arguments import FILLS, argument_of
 from engine.lab.kernels import KernelRun, OwnKernel, kernel, kernels
 from engine.records import SCHEDULES, Array, CompileError, NotRunnable, RunFailed, status_of
 from engine.records.counters import COUNTERS, IN_TABLE

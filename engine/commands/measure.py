@@ -13,7 +13,7 @@ from typing import Any
 from engine.backends.measure import failed
 from engine.catalogue import KERNELS, Kernel, default_choice
 from engine.commands.output import SESSION, exit_status, text
-from engine.compile.encodings import read_file
+from engine.compile.limits import read_file
 from engine.history.contract import flat
 from engine.plan import settle, strides
 from engine.records import (

@@ -30,7 +30,7 @@ from engine.backends.emulator.watching import results
 from engine.backends.emulator.watching.observer import Observer
 from engine.backends.launch_limits import check_fits
 from engine.catalogue.gpu_models import GPU_MODELS, H200, OLDER_MODELS, GpuModel, model_named
-from engine.compile.encodings import read_file
+from engine.compile.limits import read_file
 from engine.compile.names import readable
 from engine.lab.arguments import (
     Argument,

@@ -154,7 +154,7 @@ def submit_trace(
     choice: Settled, block: int, session: str, *, launch: int = 1, fresh: bool = False, urgent: bool = False
 ) -> Handle:
     """Trace one block on a worker; the handle's result is a Trace."""
-    return _submit_block("engine.picture.tracing:trace", choice, block, session, launch, fresh, urgent)
+    return _submit_block("engine.picture.picture:trace", choice, block, session, launch, fresh, urgent)
 
 
 def submit_picture(

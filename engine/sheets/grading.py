@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.backends.measure import failed
-from engine.compile.encodings import decode
-from engine.compile.limits import SOURCE_BYTES
+from engine.compile.limits import SOURCE_BYTES, decode
 from engine.machine.devices import gpus
 from engine.model.estimate import Estimate, gpu, no_estimate
 from engine.plan import settle

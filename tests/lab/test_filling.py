@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.lab.arguments import argument_of
-from engine.lab.filling import filled, random_numbers
+from engine.lab.arguments import argument_of, filled, random_numbers
 from engine.lab.references import check_against
 
 TYPES = ("int8", "uint8", "int16", "int32", "uint32", "int64", "float16", "float32", "float64", "complex64")

@@ -7,8 +7,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from engine.lab.arguments import ARRAY
-from engine.lab.filling import FILLS
+from engine.lab.arguments import ARRAY, FILLS
 from engine.lab.formula import parse
 from engine.lab.instances import USUAL_TYPE, guessed_types, instance
 from engine.lab.references import REFERENCES

@@ -22,7 +22,7 @@ from views.report import report
 from views.shared import keyboard, messages, presentation, work
 from views.shared.messages import label
 from views.shared.slots import Slot
-from views.sheets import overview
+from views.sheets import menu
 
 WORK = "warm up work"
 LADDER = "ladder to warm up"
@@ -118,7 +118,7 @@ def main() -> None:
     if may.prepares:
         show_warm_up()
     if may.sees_students:
-        overview.show()
+        menu.show_progress()
         offer_lectures()
     model.show()
 
