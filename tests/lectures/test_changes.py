@@ -129,14 +129,14 @@ def told(ladder, position):
         combine = rung.combine or kernel.combines[0]
         choice = Choice(rung.kernel, SMALL[ladder.topic], block, dtype=dtype, device="emulator", combine=combine)
         runs.append(counted(choice, "independent:1" if alone else None))
-    return changes.change(*runs, changes.meant(ladder, position)[0])
+    return changes.change(*runs, ladder.meant(position)[0])
 
 
 def steps():
     """Every rung that is meant to show something; the quick run takes the first of each ladder of a lecture,
     the thorough one all of those ladders."""
     for name, ladder in LADDERS.items():
-        meant = [position for position in range(len(ladder.rungs)) if changes.meant(ladder, position)]
+        meant = [position for position in range(len(ladder.rungs)) if ladder.meant(position)]
         of_a_lecture = not name.startswith("all-")
         for position in meant:
             quick = position == meant[0] and of_a_lecture
@@ -148,7 +148,7 @@ def steps():
 @pytest.mark.parametrize(("ladder", "position"), tuple(steps()))
 def test_every_rung_changes_the_counter_that_it_is_meant_to(ladder, position):
     change = told(LADDERS[ladder], position)
-    assert change.direction == changes.meant(LADDERS[ladder], position)[1], change
+    assert change.direction == LADDERS[ladder].meant(position)[1], change
     assert change.sentence.endswith(".")
 
 
@@ -160,7 +160,7 @@ def test_every_rung_is_meant_to_change_something_unless_nothing_is_counted(ladde
     assert len(entry.rungs) > 1
     for position in range(1, len(entry.rungs)):
         counted = not (uncounted[position] or uncounted[position - 1])
-        assert bool(changes.meant(entry, position)) == counted, entry.rungs[position].kernel
+        assert bool(entry.meant(position)) == counted, entry.rungs[position].kernel
 
 
 def test_the_first_rung_shows_what_the_next_one_will_change():

@@ -234,7 +234,7 @@ def show_change(ladder: Ladder, position: int, inside: InsideWork, counter: str)
         change = changes.change(inside.before, inside.run, counter)
         if not inside.finished and None in (inside.run, inside.before):
             change = replace(change, sentence="Still running …")
-        told = changes.meant(ladder, position)
+        told = ladder.meant(position)
         meant = told[1] if told and told[0] == counter else None
         st.html(lines.before_after(change, (before.label, rung.label), (KERNELS[before.kernel].title, kernel.title),
                                   meant, rung.fixes))  # fmt: skip

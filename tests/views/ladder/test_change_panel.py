@@ -6,7 +6,6 @@ import pytest
 
 from engine.catalogue import LADDERS
 from engine.figures.look import Look
-from engine.lectures import changes
 from engine.records.counters import COUNTERS
 from views.ladder.panels import bars, change, motion
 from views.ladder.resolve import page_of
@@ -29,7 +28,7 @@ def test_a_slide_shows_the_counter_that_its_rung_is_meant_to_change(name: str) -
     ladder = LADDERS[name]
     opened = []
     for position in range(1, len(ladder.rungs)):
-        here, meant = page(name, position), changes.meant(ladder, position)
+        here, meant = page(name, position), ladder.meant(position)
         own = here.plots[next(plot for plot in (here.rung.picture, ladder.picture, "time") if plot in here.plots)]
         assert (here.plot is change.PICTURE) == (meant is not None and (isinstance(own, Bars) or own is motion.SCENE))
         opened.append(here.plot.name)

@@ -16,7 +16,6 @@ from engine.figures.look import Figure, Look
 from engine.history import profiles
 from engine.history.history import not_recorded
 from engine.history.tables import COLUMNS, marks
-from engine.lectures import changes
 from engine.records.counters import IN_PLOTS
 from engine.records.words import size_text
 from views.html.table import whole_dates
@@ -47,7 +46,7 @@ def _no_times(page: Page) -> str:
 def counter_shown(page: Page) -> str:
     """Return the drawn counter: the requested one, else the rung's own, else the one that the rung is meant to change,
     else the ladder's."""
-    asked, meant = st.session_state.get("counter"), changes.meant(page.ladder, page.position)
+    asked, meant = st.session_state.get("counter"), page.ladder.meant(page.position)
     if asked in IN_PLOTS:
         return str(asked)
     own = page.rung.counter or (meant[0] if meant else "")

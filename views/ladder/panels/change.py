@@ -33,7 +33,7 @@ def shown(page: Page) -> str:
 
 def is_default(page: Page) -> bool:
     """Return whether a slide of this rung opens on this plot."""
-    return page.presenting and changes.meant(page.ladder, page.position) is not None
+    return page.presenting and page.ladder.meant(page.position) is not None
 
 
 def counted_before(page: Page) -> bool:
@@ -107,7 +107,7 @@ def counts_of(page: Page) -> tuple[tuple[Counts, Counts], Hardware | None]:
 def _tells(page: Page, counts: tuple[Counts, Counts]) -> bool:
     """Return whether a profiler's counts tell what the rung changes. They do not if one of them is missing, or if the
     compiler has removed the cost that the source has, as the divergent branch of the first reduction."""
-    counter, meant = shown(page), changes.meant(page.ladder, page.position)
+    counter, meant = shown(page), page.ladder.meant(page.position)
     old, new = (found.get(counter) for found in counts)
     if page.position and (old is None or new is None):
         return False
