@@ -29,7 +29,7 @@ from engine.catalogue import kernel_named
 from engine.machine.devices import HostGpu, device_summary, gpus
 from engine.plan import check_here, plan, settle
 from engine.records import Choice, Measurement, NotRunnable, Settled
-from engine.service.job import Cancelled, Job, JobFailed, JobTimeout, Rejected, WorkerDied
+from engine.service.job import CHECKING, Cancelled, Job, JobFailed, JobTimeout, Rejected, WorkerDied
 from engine.service.journal import JobEnd, Journal
 from engine.service.limits import Allowances
 from engine.service.queue import SESSION_LIMIT, Handle, JobQueue, hosts_text
@@ -198,26 +198,24 @@ def submit_repeats(choice: Settled, runs: int, session: str) -> Handle:
 def submit_rung(choice: Settled, session: str) -> Handle:
     """Check a rung's draft, the source of `choice`; the handle's result is a Checked."""
     emulated = replace(choice, device="emulator")
-    return _submit_check("engine.lab.checking:check_rung", (emulated,), session, choice.n, memory_of(emulated))
+    return _submit_check(f"{CHECKING}:check_rung", (emulated,), session, choice.n, memory_of(emulated))
 
 
 def submit_own(
     setup: object, n: int, text: str, file_name: str, schedule: str | None, session: str, again: bool = True
 ) -> Handle:
     """Check a reader's own launch, a Setup, with `again` as `check_own` has it; the handle's result is a Checked."""
-    return _submit_check("engine.lab.checking:check_own", (setup, n, text, file_name, schedule, again), session, n)
+    return _submit_check(f"{CHECKING}:check_own", (setup, n, text, file_name, schedule, again), session, n)
 
 
 def submit_own_estimate(setup: object, n: int, text: str, file_name: str, session: str) -> Handle:
     """Estimate the time of a reader's own launch, a Setup; the handle's result is an Estimate."""
-    return _submit_check("engine.lab.checking:estimate_own", (setup, n, text, file_name), session, n)
+    return _submit_check(f"{CHECKING}:estimate_own", (setup, n, text, file_name), session, n)
 
 
 def submit_time(setup: object, n: int, text: str, file_name: str, session: str) -> Handle:
     """Time a reader's own launch, a Setup, on a GPU, uncached; the handle's result is a Measurement. It may raise."""
-    job = Job(
-        "engine.lab.checking:time_own", (setup, n, text, file_name), deadline=DEADLINES_S["gpu"], device="gpu", n=n
-    )
+    job = Job(f"{CHECKING}:time_own", (setup, n, text, file_name), deadline=DEADLINES_S["gpu"], device="gpu", n=n)
     return connect().submit(job, session)
 
 

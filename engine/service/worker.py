@@ -33,7 +33,7 @@ from typing import Any
 
 from engine.backends.cuda_failures import cuda_failure
 from engine.records import CompileError, NotRunnable, RunFailed
-from engine.service.job import Cancelled, JobFailed
+from engine.service.job import CHECKING, Cancelled, JobFailed
 
 WATCHDOG_S = 2.0  # after the deadline the worker ends itself, if its slot has not killed it
 PR_SET_PDEATHSIG = 1  # from <linux/prctl.h>
@@ -86,7 +86,7 @@ def warm_emulator() -> None:
     importlib.import_module("engine.compile.process").start()
     importlib.import_module("engine.backends.measure")
     importlib.import_module("engine.backends.emulator")
-    importlib.import_module("engine.lab.checking")
+    importlib.import_module(CHECKING)
     importlib.import_module("engine.compile.nvrtc").include_folders()
     importlib.import_module("cupy_backends.cuda.libs.nvrtc")
 

@@ -48,9 +48,15 @@ class Feed:
         self.publish_parts({name: value})
 
     def publish_parts(self, values: Mapping[str, Any]) -> None:
-        """Replace several parts by one change. KeyError for a name that is none of PARTS."""
+        """Replace several parts by one change. KeyError for a name that is none of PARTS.
+
+        A moment of a block in motion may come after the step to a slide with a plot: it is dropped.
+        """
         with self._lock:
             parts = self._loaded()
+            slide = parts["slide"][1]
+            if values.get("moment") is not None and isinstance(slide, Mapping) and slide.get("plot"):
+                return
             changed = {name: value for name, value in values.items() if parts[name][1] != value}
             if not changed:
                 return

@@ -57,6 +57,16 @@ def test_a_client_receives_the_parts_that_it_has_not_seen_and_all_clients_the_sa
     assert parts(feed.event(after + 1)[1]).keys() == {"number", *PARTS}, "a number of another server"
 
 
+def test_a_moment_that_comes_after_the_step_to_a_plot_is_dropped(feed: Feed) -> None:
+    feed.publish_parts({"slide": {"plot": ""}, "moment": "step 1"})
+    feed.publish_parts({"slide": {"plot": "<svg>"}, "moment": None})
+    feed.publish("moment", "step 2")
+    assert feed.state()["moment"] is None
+    feed.publish("slide", {"plot": ""})
+    feed.publish("moment", "step 3")
+    assert feed.state()["moment"] == "step 3"
+
+
 def test_after_a_restart_the_state_is_there(feed: Feed) -> None:
     feed.publish("phase", "during")
     feed.publish("slide", {"title": "Two loads"})
