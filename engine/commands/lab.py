@@ -13,6 +13,7 @@ from engine.backends.emulator.loading import load
 from engine.backends.emulator.ptx.syntax import InvalidPtx, PtxError
 from engine.compile.process import start
 from engine.lab.arguments import FILLS, argument_of
+from engine.lab.debugger import State
 from engine.lab.kernels import KernelRun, OwnKernel, kernel, kernels
 from engine.records import SCHEDULES, Array, CompileError, NotRunnable, RunFailed, status_of
 from engine.records.counters import COUNTERS, IN_TABLE
@@ -30,21 +31,32 @@ class Answer:
     text: str
 
 
+@dataclass(frozen=True)
+class Stop:
+    """Where the variables of a thread are told: before `line` for the last time, or at a moment."""
+
+    line: int | None
+    thread: int
+    block: int
+    moment: int | None
+
+
 def emulate(
     file: Path, name: str | None, grid: Sequence[int], block: Sequence[int], words: Sequence[str], *, shared: int,
-    cooperative: bool, schedule: str | None, estimate: bool = False,
+    cooperative: bool, schedule: str | None, estimate: bool = False, stop: Stop | None = None,
 ) -> Answer:  # fmt: skip
-    """Launch a kernel of `file` on the emulator; `words`: its arguments. `estimate`: estimate its time on a GPU, too.
-    An error is part of the answer."""
+    """Launch a kernel of `file` on the emulator; `words`: its arguments. `estimate`: estimate its time on a GPU, too;
+    `stop`: tell the variables of a thread there. An error is part of the answer."""
     asked = {"file": str(file), "kernel": name, "grid": list(grid), "block": list(block)}
     try:
         arguments = [argument_of(word, place) for place, word in enumerate(words)]
         run = kernel(file, name).run(grid, block, arguments, shared=shared, cooperative=cooperative, schedule=schedule)
         estimated = run.estimate if estimate else None
+        state = run.at(stop.line, stop.thread, block=stop.block, time=stop.moment) if stop else None
     except (NotRunnable, CompileError, RunFailed) as error:
         return _failed(asked, error)
     status = "ok" if run.ok else "hazard"
-    record = {
+    record: dict[str, Any] = {
         **asked, "kernel": run.kernel, "status": status, "reason": None,
         "arrays": {each: _first(array) for each, array in run.arrays.items()},
         "symbols": {each: _first(array) for each, array in run.symbols.items()},
@@ -57,7 +69,19 @@ def emulate(
     if estimated is not None:
         record["estimate"] = asdict(estimated)
         lines += [f"  {sentence}" for sentence in estimated.sentences]
+    if stop is not None and state is not None:
+        record["state"] = {"moment": state.moment, "line": state.line, "thread": state.thread, "block": stop.block,
+                           "variables": dict(state)}  # fmt: skip
+        lines += _describe_state(state, stop)
     return Answer(status, record, "\n".join(lines))
+
+
+def _describe_state(state: State, stop: Stop) -> list[str]:
+    known = state.variables
+    return [
+        f"Thread {state.thread} of block {stop.block} before line {state.line}, moment {state.moment}:",
+        *(f"  {one.type} {one.name} = {one.note or (one.value if one.parts else one.text)}" for one in known),
+    ]
 
 
 def _describe_run(run: KernelRun, status: str) -> list[str]:
@@ -157,6 +181,10 @@ def add_parsers(commands: Any, number: Callable[[str], int], command: Callable[[
     emulate.add_argument("--cooperative", action="store_true", help="all blocks at once, for grid.sync()")
     emulate.add_argument("--schedule", metavar="{" + ",".join(SCHEDULES) + "}")
     emulate.add_argument("--estimate", action="store_true", help="estimate its time on a GPU: a model, not measured")
+    emulate.add_argument("--at", type=number, metavar="LINE", help="tell the variables of a thread before this line")
+    emulate.add_argument("--thread", type=number, default=0, metavar="T", help="for --at: the thread in its block")
+    emulate.add_argument("--in-block", type=number, default=0, metavar="B", help="for --at: the number of the block")
+    emulate.add_argument("--moment", type=number, metavar="M", help="instead of --at: a moment as the debugger counts")
     emulate.set_defaults(command=command, answer=_emulated)
 
     check = commands.add_parser("check", help="whether the kernels of a .cu file compile and can be emulated")
@@ -171,10 +199,12 @@ def add_parsers(commands: Any, number: Callable[[str], int], command: Callable[[
 
 def _emulated(options: argparse.Namespace) -> Answer:
     start()  # the server warms up while this process imports
-
+    stop = None
+    if options.at is not None or options.moment is not None:
+        stop = Stop(options.at, options.thread, options.in_block, options.moment)
     return emulate(
         options.file, options.kernel, options.grid, options.block, options.arg, shared=options.shared,
-        cooperative=options.cooperative, schedule=options.schedule, estimate=options.estimate,
+        cooperative=options.cooperative, schedule=options.schedule, estimate=options.estimate, stop=stop,
     )  # fmt: skip
 
 

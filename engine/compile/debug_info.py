@@ -1,7 +1,7 @@
 """Where an unoptimised build keeps each C++ variable: read from the DWARF sections of its PTX.
 
-A place is a line of the PTX, as `Instruction.place` is. The compiler writes a register's name as its number (the letters
-of "%r1" as bytes), and its labels as addresses; here a label is the line on which it stands.
+A place is a line of the PTX, as `Instruction.place` is. The compiler writes a register's name as its number (the
+letters of "%r1" as bytes), and its labels as addresses; here a label is the line on which it stands.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from elftools.dwarf.dwarf_expr import DWARFExprParser
 from elftools.dwarf.dwarfinfo import DebugSectionDescriptor, DwarfConfig, DWARFInfo
 from elftools.dwarf.locationlists import LocationParser
 
-OPTION = "-G"  # of the compiler: an unoptimised build, with the places of all variables
 _SYMBOLS = 1 << 40  # the addresses of symbols begin here, above all lines
 _SECTION = re.compile(r"^\t?\.section\t?\s*(\.debug_\w+)\s*\{(.*?)^\t?\}", re.MULTILINE | re.DOTALL)
 _LABEL = re.compile(r"^(\$?\w+):")
@@ -105,7 +104,7 @@ class DebugInfo:
 
 @lru_cache(maxsize=16)
 def debug_info(ptx: str) -> DebugInfo:
-    """Read a PTX that was compiled with OPTION. Without debug information there are no functions."""
+    """Read a PTX that was compiled with nvrtc.UNOPTIMISED. Without debug information there are no functions."""
     lines = ptx.splitlines()
     labels = {found[1]: number for number, line in enumerate(lines, 1) if (found := _LABEL.match(line))}
     reader = _Reader(dict(_SECTION.findall(ptx)), labels)
@@ -191,7 +190,9 @@ class _Reader:
                         entry.tag == "DW_TAG_formal_parameter", kept)  # fmt: skip
 
     def _places(self, entry: Any, low: int, high: int) -> Iterator[Location]:
-        found = self._locations.parse_from_attribute(entry.attributes["DW_AT_location"], entry.cu["version"], entry)
+        found: Any = self._locations.parse_from_attribute(
+            entry.attributes["DW_AT_location"], entry.cu["version"], entry
+        )
         if hasattr(found, "loc_expr"):
             ranges = [(low, high, found.loc_expr)]
         else:

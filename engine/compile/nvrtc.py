@@ -28,6 +28,7 @@ _NAMES_CUDA = re.compile(r"\bcuda\s*::|<cuda/|\bnamespace\s+cuda\b")
 # own C++ library has the types and constants of some. They are files because NVRTC was seen to crash after compile
 # errors if it is given headers as texts.
 STANDARD_HEADERS = Path(__file__).parent / "include"
+UNOPTIMISED = "-G"  # the option of a build that keeps every variable, and says in its PTX where
 TENSOR_MAP_BYTES = 128
 _PARAMETER = re.compile(r"\.param (?:\.align \d+ )?\.[a-z](\d+) \w+(?:\[(\d+)\])?")
 # CUDA headers from separate packages: one is small and required, the other has 60 MB.
@@ -97,7 +98,8 @@ def remember_compiled(source: Source, architecture: str, made: Compiled) -> Comp
 
 def compile_here(source: Source, architecture: str) -> Compiled:
     """Compile in this process."""
-    if architecture == EMULATED_ARCHITECTURE and "__shared__" in source.text and not source.capability:
+    counted = not source.capability and UNOPTIMISED not in source.options  # else no request of the assembler matters
+    if architecture == EMULATED_ARCHITECTURE and "__shared__" in source.text and counted:
         if source.foreign and "mma.h" in source.text:  # its unrolled code may take the assembler too long
             made = _compiled(source, architecture)
             if not assembled(made.ptx):

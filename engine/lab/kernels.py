@@ -28,6 +28,7 @@ from engine.backends.emulator.state.memory import DeviceArray
 from engine.backends.emulator.state.schedule import LOCKSTEP, Schedule, parse_schedule
 from engine.backends.emulator.watching import results
 from engine.backends.emulator.watching.observer import Observer
+from engine.backends.emulator.watching.trace import TraceDone
 from engine.backends.launch_limits import check_fits
 from engine.catalogue.gpu_models import GPU_MODELS, H200, OLDER_MODELS, GpuModel, model_named
 from engine.compile.limits import read_file
@@ -43,6 +44,7 @@ from engine.lab.arguments import (
     place_arguments,
 )
 from engine.lab.compilation import Compilation, compilation, refuse_unknown
+from engine.lab.debugger import Debugger, State, debugger_of, recorder_of, symbol_in, unoptimised
 from engine.lab.instances import typed_parameters
 from engine.lab.marks import CompilerWarning
 from engine.lab.setups import check_right, right_of
@@ -53,7 +55,18 @@ from engine.model.estimate import Estimate, estimate
 from engine.model.estimate import gpu as estimated_gpu
 from engine.model.observer import CostObserver
 from engine.model.run import RunCosts, with_machine_code
-from engine.records import CACHE_STATES, Array, Check, Finding, Launch, LineCounters, NotRunnable, Source, Timing
+from engine.records import (
+    CACHE_STATES,
+    Array,
+    Check,
+    Finding,
+    Launch,
+    LineCounters,
+    NotRunnable,
+    RunFailed,
+    Source,
+    Timing,
+)
 from engine.records.counters import COUNTERS, with_derived
 
 
@@ -121,7 +134,7 @@ class KernelRun:
     the module's `__device__` and `__constant__` variables, in the type that was passed for them, else as bytes.
     `counters`, `lines`: over the launch and by line of the file; `printed`: lines of printf; `warnings`: the
     compiler's. `passed`: the arguments and variables by name; `sums`: the checksums of its arrays before the launch;
-    `again`: launches once more for the costs.
+    `again`: launches once more for the costs; `recorded`: to record a block.
     """
 
     kernel: str
@@ -137,6 +150,7 @@ class KernelRun:
     passed: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
     sums: Mapping[str, int] = field(default_factory=dict, repr=False, compare=False)
     again: Callable[[], Estimate] | None = field(default=None, repr=False, compare=False)
+    recorded: Callable[[int], Debugger] | None = field(default=None, repr=False, compare=False)
 
     @cached_property
     def estimate(self) -> Estimate:
@@ -149,6 +163,24 @@ class KernelRun:
             raise NotRunnable("A run on a GPU has no estimate: time it with `kernel.time(...)`.")
         self._refuse_changes()
         return self.again()
+
+    def debugger(self, block: int = 0) -> Debugger:
+        """Return the debugger of a block. It launches once more, in an unoptimised build.
+
+        NotRunnable: there is no such block, this run was on a GPU, or an array was changed since.
+        """
+        if self.recorded is None:
+            raise NotRunnable("A run on a GPU cannot be stepped through: run the kernel on the emulator.")
+        self._refuse_changes()
+        return self.recorded(block)
+
+    def at(self, line: int | None = None, thread: int = 0, *, block: int = 0, time: int | None = None) -> State:
+        """Return the variables of a thread when it is about to execute `line` for the last time, or at moment `time`:
+        `run.at(line=12, thread=3)["sum"]`.
+
+        NotRunnable: as for `debugger`, or the thread is not there.
+        """
+        return self.debugger(block).state(line, thread, time)
 
     def check(self, right: str) -> Check:
         """Compare an array with a line of NumPy over the arguments as they were before the launch, or with a named
@@ -280,6 +312,7 @@ class OwnKernel:
             passed=passed,
             sums=sums,
             again=partial(self._estimated, step, handed, given, seconds, gpu),
+            recorded=lru_cache(maxsize=4)(partial(self._recorded, step, handed, given, order, seconds)),
         )
 
     def _launched(
@@ -331,6 +364,49 @@ class OwnKernel:
         self._launched(Device(), step, handed, given, (watching,), LOCKSTEP, seconds)
         (costs,) = watching.costs()
         return estimate(RunCosts((with_machine_code(costs, step),), 0), estimated_gpu(_model(gpu) if gpu else H200))
+
+    def record(
+        self,
+        grid: Sizes,
+        block: Sizes,
+        args: Sequence[Argument | Structure] = (),
+        *,
+        number: int = 0,
+        shared: int = 0,
+        cooperative: bool = False,
+        schedule: str | None = None,
+        symbols: Mapping[str, Array] | None = None,
+        seconds: float = SECONDS,
+    ) -> Debugger:
+        """Launch once on the emulator in an unoptimised build, and record block `number` for the debugger.
+
+        As for `run`. A launch that fails is recorded up to its failure. NotRunnable.
+        """
+        called = array_names(self.parameters, None)
+        handed, step = self._asked(grid, block, args, called, shared, cooperative)
+        return self._recorded(step, handed, dict(symbols or {}), parse_schedule(schedule), seconds, number)
+
+    def _recorded(
+        self,
+        step: Launch,
+        handed: LaunchArguments,
+        given: Mapping[str, Array],
+        order: Schedule,
+        seconds: float,
+        number: int,
+    ) -> Debugger:
+        built = unoptimised(self.source)
+        symbol = symbol_in(self.source, self.symbol, built)
+        other = replace(self, made=replace(self.made, source=built), symbol=symbol)
+        step = replace(step, source=built, kernel=symbol)
+        recorder, failed = recorder_of(step, number), None
+        try:
+            other._launched(Device(), step, handed, given, [recorder], order, seconds)
+        except TraceDone:
+            pass
+        except RunFailed as error:
+            failed = str(error)
+        return debugger_of(recorder, step, self.text, order, failed)
 
     def time(
         self,

@@ -1,4 +1,4 @@
-"""Record one block for a debugger: its moments, the values of chosen registers, and what was written to memory.
+"""Record one block for a debugger: its moments, the values of chosen registers, and its accesses to memory.
 
 A moment is a run of instructions of one .cu line in one basic block, by the threads that execute it together. Moments
 are numbered from 0 in the order of execution, which is the same in every run. Recording begins with the chunk of the
@@ -25,8 +25,8 @@ from engine.compile.names import readable
 from engine.records import Array
 
 MOST_BYTES = 256 << 20
+MOST_CONTENTS = 32 << 20  # bytes of arrays in global memory that are kept as the block begins
 SPACES = ("global", "shared", "local")
-COPIED = "cp"  # the opcode of a write by an asynchronous copy begins with it
 
 
 @dataclass(frozen=True)
@@ -43,14 +43,17 @@ class RecordedArray:
 
 
 @dataclass(frozen=True)
-class Written:
-    """The writes to memory in their order, an entry each. `moment`: when; `block`, `thread`: who, `thread` in its block;
-    `space`: index in SPACES; `address`; `size` in bytes; `bits`: the new contents; `line`; `code`: index in `codes`, the
-    PTX types of the values."""
+class Accesses:
+    """The accesses to memory in their order, an entry each: the block's own, and the writes of the blocks beside it.
+
+    `moment`: when; `block`, `thread`: whose, `thread` in its block; `writes`: whether it wrote; `space`: index in
+    SPACES; `address`; `size` in bytes; `bits`: the new contents; `line`; `code`: index in `codes`, PTX types of values.
+    """
 
     moment: Array
     block: Array
     thread: Array
+    writes: Array
     space: Array
     address: Array
     size: Array
@@ -70,8 +73,9 @@ class Values:
 
 @dataclass(frozen=True)
 class Recording:
-    """One block of one launch. `lines`, `places`: of each moment, the first PTX line; `lanes`: its threads, uint32[M, W];
-    `barriers`: whether its threads arrive at a barrier. `ended`: why the recording stops before the block ends."""
+    """One block of one launch. `lines`, `places`: of each moment, the first PTX line (0: the PTX has none); `lanes`:
+    its threads, uint32[M, W]; `barriers`: whether its threads arrive at a barrier. `ended`: why the recording stops
+    before the block ends."""
 
     block: int
     blocks: int
@@ -83,7 +87,7 @@ class Recording:
     lanes: Array
     barriers: Array
     registers: Mapping[str, Values]
-    written: Written
+    accesses: Accesses
     arrays: tuple[RecordedArray, ...]
     ended: str | None = None
 
@@ -129,9 +133,9 @@ class Recorder(Observer):
         self._lanes: list[Array] = []
         self._barriers: list[int] = []
         self._registers: dict[str, tuple[list[int], list[Array]]] = {}
-        self._written = _Growing()
+        self._accesses = _Growing()
         self._codes: dict[str, int] = {}
-        self._runs: dict[int, tuple[list[Instruction], dict[int, int], list[tuple[str, int, int]]]] = {}
+        self._runs: dict[int, _Runs] = {}
         self._at: dict[int, int] = {}
         self._memory: list[tuple[str, int, int]] = []
         self._base = 0
@@ -178,9 +182,9 @@ class Recorder(Observer):
         starts, self._at, self._memory = found
         self._base = len(self._lines)
         packed = np.packbits(rows.reshape(-1, 32), axis=1, bitorder="little").view("<u4").ravel()
-        for item in starts:
-            self._lines.append(item.line)
-            self._places.append(item.place)
+        for line, place in starts:
+            self._lines.append(line)
+            self._places.append(place)
             self._lanes.append(packed)
         self._bytes += (packed.nbytes + 16) * len(starts)
         self._memory = list(self._memory)
@@ -202,18 +206,18 @@ class Recorder(Observer):
                 self._keep(name, moment, rows, self._threads(registers[index], mask))
 
     def on_access(self, access: Access) -> None:
-        """Keep a write to memory."""
+        """Keep an access to memory."""
         site = access.site
-        if self._column < 0 or site.op == "ld":
+        if self._column < 0:
             return
         own = bool(access.mask.columns[self._column]) and self._rows(access.mask) is not None
-        if not own and access.space != "global":
+        if not own and (access.space != "global" or site.op == "ld"):
             return
         moment = self._moment_of(access) if own else max(len(self._lines) - 1, 0)
-        if site.op == "st" and access.values:
-            self._store(access, moment, access.values)
-        elif site.op in ("atom", "red"):
-            self._atomics.append(lambda: self._store(access, moment, None))
+        if site.op in ("atom", "red"):
+            self._atomics.append(lambda: self._add(access, moment, None))
+        else:
+            self._add(access, moment, access.values)
 
     def on_barrier(self, block: BasicBlock, mask: Mask, alive: Mask) -> None:
         """Note that the last moment is an arrival at a barrier."""
@@ -224,9 +228,10 @@ class Recorder(Observer):
 
     def recording(self, shape: tuple[int, int, int], grid: tuple[int, int, int], failed: str | None) -> Recording:
         """Return what was recorded. `failed`: why the run itself ended, if it failed."""
-        joined = self._written.joined
-        written = Written(
+        joined = self._accesses.joined
+        accesses = Accesses(
             joined("moment", np.int32), joined("block", np.int32), joined("thread", np.int32),
+            joined("writes", np.bool_),
             joined("space", np.uint8), joined("address", np.int64), joined("size", np.uint8),
             joined("bits", np.uint64), joined("line", np.int32), joined("code", np.uint8), tuple(self._codes),
         )  # fmt: skip
@@ -245,7 +250,7 @@ class Recorder(Observer):
             barriers,
             {name: Values(np.array(moments, np.int32), np.array(bits)) for name, (moments, bits) in
              self._registers.items()},
-            written,
+            accesses,
             self._arrays,
             self.ended or failed,
         )  # fmt: skip
@@ -294,14 +299,13 @@ class Recorder(Observer):
                 return self._base + run
         return max(len(self._lines) - 1, 0)
 
-    def _store(self, access: Access, moment: int, values: Sequence[Array] | None) -> None:
-        """Add the lanes' writes; without values the words are read from memory, as an atomic has left them."""
+    def _add(self, access: Access, moment: int, values: Sequence[Array] | None) -> None:
+        """Add the lanes' accesses; None: the words are read from memory, as an atomic has left them."""
         site, mask = access.site, access.mask
         active = np.broadcast_to(mask.dense if mask.dense is not None else True, (mask.height, mask.width))
         rows, columns = np.flatnonzero(mask.rows), np.flatnonzero(mask.columns)
-        if access.space != "global":
-            keep = columns == self._column
-            active = active & keep
+        if access.space != "global" or site.op == "ld":
+            active = active & (columns == self._column)
         row, column = np.nonzero(active)
         if not row.size:
             return
@@ -313,13 +317,16 @@ class Recorder(Observer):
             at = address + part * site.part
             if values is None:
                 bits = self._contents(access.space, at, site.part, thread, block)
+            elif not values:
+                bits = np.zeros(at.size, np.uint64)
             else:
                 made = np.broadcast_to(plain(values[part]), (mask.height, mask.width))[row, column]
                 bits = made.view(UNSIGNED[8 * made.dtype.itemsize]).astype(np.uint64)
-            full = partial_column(len(at))
-            self._bytes += self._written.add(
+            full = _column(len(at))
+            self._bytes += self._accesses.add(
                 moment=full(moment, np.int32), block=block + np.int32(self._info.first), thread=thread,
-                space=full(space, np.uint8), address=at, size=full(site.part, np.uint8), bits=bits,
+                writes=full(site.op != "ld", np.bool_), space=full(space, np.uint8), address=at,
+                size=full(site.part, np.uint8), bits=bits,
                 line=full(site.line, np.int32), code=full(code, np.uint8),
             )  # fmt: skip
 
@@ -342,7 +349,7 @@ class Recorder(Observer):
             add()
 
 
-def partial_column(count: int) -> Callable[[int, type[np.generic]], Array]:
+def _column(count: int) -> Callable[[int, type[np.generic]], Array]:
     """Return a function that makes a column of one value."""
     return lambda value, kind: np.full(count, value, kind)
 
@@ -351,29 +358,36 @@ def _as_bits(words: Array) -> Array:
     return words.view(UNSIGNED[8 * words.dtype.itemsize]).astype(np.uint64)
 
 
-def _runs_of(block: BasicBlock) -> tuple[list[Instruction], dict[int, int], list[tuple[str, int, int]]]:
-    """Return the first instruction of each run of one line, the run of each instruction by its identity, and the
+_Runs = tuple[list[tuple[int, int]], dict[int, int], list[tuple[str, int, int]]]
+
+
+def _runs_of(block: BasicBlock) -> _Runs:
+    """Return (line, first place) of each run of one line, the run of each instruction by its identity, and the
     instructions in their order as (opcode, line, run). Line 0 belongs to the run before."""
-    starts: list[Instruction] = []
+    starts: list[tuple[int, int]] = []
     at: dict[int, int] = {}
     order = []
     for item in block.issued:
-        if item.line and (not starts or item.line != starts[-1].line):
-            starts.append(item)
+        if item.line and (not starts or item.line != starts[-1][0]):
+            starts.append((item.line, item.place))
+        elif starts and not starts[-1][1]:
+            starts[-1] = starts[-1][0], item.place
         run = max(len(starts) - 1, 0)
         at[id(item)] = run
         order.append((item.opcode, item.line, run))
-    for item in block.body:  # what the emulator inserts belongs to its place in the text
-        at.setdefault(id(item), next((run for run, one in enumerate(starts) if one.line == item.line), 0))
     return starts, at, order
 
 
 def _arrays(machine: Machine) -> list[RecordedArray]:
     """Return the arrays that the block can access, with the contents of global memory."""
-    found = [
-        RecordedArray(readable(one.name), "global", one.base, one.size, machine.element_bytes_of(one), one.data.copy())
-        for one in machine.space.arrays()
-    ]
+    found = []
+    left = MOST_CONTENTS
+    for one in machine.space.arrays():
+        left -= one.size
+        data = one.data.copy() if left >= 0 else None
+        found.append(
+            RecordedArray(readable(one.name), "global", one.base, one.size, machine.element_bytes_of(one), data)
+        )
     places = sorted((at, name) for name, at in machine.places("shared").items())
     for (at, name), (end, _) in zip(places, [*places[1:], (machine.shared_size, "")], strict=False):
         size = machine.element_bytes(name) or machine.units["shared"]
