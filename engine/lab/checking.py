@@ -7,6 +7,8 @@ check_own(setup, n, text, ...) -> Checked: the user's own launch, against a name
 estimate_own(setup, n, text, ...) -> Estimate: of its time on a GPU
 
 time_own(setup, n, text, ...) -> Measurement: the same on a GPU
+
+debug_rung(choice, ...), debug_own(setup, n, text, ...) -> Debugger: a recorded block
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ from engine.catalogue import kernel_named, topic_of
 from engine.catalogue.data import extremes
 from engine.compile.nvrtc import EMULATED_ARCHITECTURE, compile_with_log
 from engine.lab.arguments import Argument, array_names
+from engine.lab.debugger import Debugger, record_rung
 from engine.lab.kernels import KernelRun, OwnKernel, Sizes, kernel
 from engine.lab.marks import Mark, compiler_marks, finding_marks, warning_marks
 from engine.lab.references import reference_named
@@ -54,6 +57,7 @@ from engine.records import (
     Source,
 )
 
+RECORDED_BYTES = 32 << 20  # of a recording for a reader of the dashboard
 NOT_TRIED = "A shared GPU runs only texts that ended well on the emulator, and this one did not"
 
 
@@ -271,6 +275,23 @@ def estimate_own(setup: Setup, n: int, text: str, file_name: str) -> Estimate:
     made = _fitting(setup, made, own)
     return own.estimate(made.grid, made.block, made.arguments, shared=made.shared, cooperative=setup.cooperative,
                         seconds=SECONDS)  # fmt: skip
+
+
+def debug_rung(choice: Settled, block: int, launch: int, element: tuple[str, int] | None) -> Debugger:
+    """Record a block of a rung's draft for the debugger, or the block that writes an element last. It may raise."""
+    return record_rung(choice, block, launch, element, RECORDED_BYTES)
+
+
+def debug_own(
+    setup: Setup, n: int, text: str, file_name: str, schedule: str | None, block: int, element: tuple[str, int] | None
+) -> Debugger:
+    """Record a block of a reader's own launch, as `debug_rung` does. It may raise."""
+    made = launching(setup, n)
+    own = kernel(f"{text}\n", setup.kernel, called=file_name)
+    made = _fitting(setup, made, own)
+    return own.record(made.grid, made.block, made.arguments, number=block, element=element, shared=made.shared,
+                      cooperative=setup.cooperative, schedule=schedule, seconds=SECONDS,
+                      most_bytes=RECORDED_BYTES)  # fmt: skip
 
 
 def time_own(setup: Setup, n: int, text: str, file_name: str) -> Measurement:

@@ -7,9 +7,9 @@ run, so a moment's number always shows the same state.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from html import escape
 from typing import Any
 
@@ -20,7 +20,15 @@ from engine.backends.emulator.launch import Device, launch
 from engine.backends.emulator.state.machine import Options
 from engine.backends.emulator.state.memory import LOCAL_WINDOW, RANGE_BITS, SHARED_WINDOW
 from engine.backends.emulator.state.schedule import Schedule, parse_schedule, schedule_line
-from engine.backends.emulator.watching.recorder import SPACES, RecordedArray, Recorder, Recording
+from engine.backends.emulator.watching.observer import Observer
+from engine.backends.emulator.watching.recorder import (
+    MOST_BYTES,
+    SPACES,
+    LastWriter,
+    RecordedArray,
+    Recorder,
+    Recording,
+)
 from engine.backends.emulator.watching.trace import TraceDone
 from engine.catalogue import inputs_of
 from engine.compile.debug_info import DebugInfo, Function, Location, Type, Variable, debug_info
@@ -522,12 +530,12 @@ def symbol_in(source: Source, kernel: str, built: Source) -> str:
     return compile_with_log(built, EMULATED_ARCHITECTURE).symbols[names.index(kernel)] if kernel in names else kernel
 
 
-def recorder_of(step: Launch, block: int, launch: int = 0) -> Recorder:
+def recorder_of(step: Launch, block: int, launch: int = 0, most_bytes: int = MOST_BYTES) -> Recorder:
     """Return the recorder of a block of an unoptimised launch. NotRunnable: the launch has no such block."""
     blocks = step.grid[0] * step.grid[1] * step.grid[2]
     if not 0 <= block < blocks:
         raise NotRunnable(f"There is no block {block:,}: the launch has blocks 0 to {blocks - 1:,}.")
-    return Recorder(block, _wanted(_info(step.source)), launch)
+    return Recorder(block, _wanted(_info(step.source)), launch, most_bytes)
 
 
 def debugger_of(recorder: Recorder, step: Launch, text: str, order: Schedule, failed: str | None) -> Debugger:
@@ -537,10 +545,17 @@ def debugger_of(recorder: Recorder, step: Launch, text: str, order: Schedule, fa
     return Debugger(recording, _info(step.source), name, step.source.name, text, order=schedule_line(order))
 
 
-def record_rung(choice: Settled, block: int = 0, number: int = 1) -> Debugger:
-    """Record a block of launch `number` (from 1) of a choice. NotRunnable: there is no such block or launch.
+def record_rung(
+    choice: Settled,
+    block: int = 0,
+    number: int = 1,
+    element: tuple[str, int] | None = None,
+    most_bytes: int = MOST_BYTES,
+) -> Debugger:
+    """Record a block of launch `number` (from 1) of a choice; with an `element` of an array, the block that writes it
+    last.
 
-    CompileError: the source does not compile.
+    NotRunnable: there is no such block, launch or writer. CompileError: the source does not compile.
     """
     made = plan(replace(choice, device="emulator"))
     steps = [replace(one, source=unoptimised(one.source)) if isinstance(one, Launch) else one for one in made.steps]
@@ -549,23 +564,48 @@ def record_rung(choice: Settled, block: int = 0, number: int = 1) -> Debugger:
         raise NotRunnable(f"{choice.kernel} runs on one thread of the CPU: there is no block to look into.")
     if not 1 <= number <= len(launches):
         raise NotRunnable(f"There is no launch {number}: this choice makes {len(launches)}.")
-    step, order = launches[number - 1], parse_schedule(choice.schedule)
-    recorder = recorder_of(step, block, number - 1)
-    device, inputs, failed = Device(), inputs_of(made.choice), None
-    for buffer in made.buffers:
-        device.place(buffer, inputs)
-    try:
+    order = parse_schedule(choice.schedule)
+
+    def execute(observer: Observer) -> str | None:
+        device, inputs = Device(), inputs_of(made.choice)
+        for buffer in made.buffers:
+            device.place(buffer, inputs)
         for one in steps:
             if isinstance(one, Launch):
-                launch(device, one, [recorder], order, Options(seconds=SECONDS))
+                failed = watched(partial(launch, device, one, [observer], order, Options(seconds=SECONDS)))
+                if failed is not None:
+                    return failed
             elif isinstance(one, Zero):
                 device.arrays[one.buffer].data[:] = 0
-    except TraceDone:
-        pass
-    except RunFailed as error:
-        failed = str(error)
+        return None
+
+    if element is not None:
+        writer = LastWriter(*element)
+        execute(writer)
+        block, number = block_of(writer, element), 1 + (writer.launch or 0)
+    step = launches[number - 1]
+    recorder = recorder_of(step, block, number - 1, most_bytes)
+    failed = execute(recorder) or None
     found = debugger_of(recorder, step, step.source.text, order, failed)
     return replace(found, launch=number, launches=len(launches))
+
+
+def watched(run: Callable[[], object]) -> str | None:
+    """Run a launch for its observer; return why it failed, "" if the observer has ended it, None if it ended itself."""
+    try:
+        run()
+    except TraceDone:
+        return ""
+    except RunFailed as error:
+        return str(error)
+    return None
+
+
+def block_of(writer: LastWriter, element: tuple[str, int]) -> int:
+    """Return the block that wrote an element last. NotRunnable: none did."""
+    if writer.block is None:
+        raise NotRunnable(f"No thread writes {element[0]}[{element[1]:,}].")
+    return writer.block
 
 
 def _info(source: Source) -> DebugInfo:

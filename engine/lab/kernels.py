@@ -28,7 +28,7 @@ from engine.backends.emulator.state.memory import DeviceArray
 from engine.backends.emulator.state.schedule import LOCKSTEP, Schedule, parse_schedule
 from engine.backends.emulator.watching import results
 from engine.backends.emulator.watching.observer import Observer
-from engine.backends.emulator.watching.trace import TraceDone
+from engine.backends.emulator.watching.recorder import MOST_BYTES, LastWriter
 from engine.backends.launch_limits import check_fits
 from engine.catalogue.gpu_models import GPU_MODELS, H200, OLDER_MODELS, GpuModel, model_named
 from engine.compile.limits import read_file
@@ -44,7 +44,7 @@ from engine.lab.arguments import (
     place_arguments,
 )
 from engine.lab.compilation import Compilation, compilation, refuse_unknown
-from engine.lab.debugger import Debugger, State, debugger_of, recorder_of, symbol_in, unoptimised
+from engine.lab.debugger import Debugger, State, block_of, debugger_of, recorder_of, symbol_in, unoptimised, watched
 from engine.lab.instances import typed_parameters
 from engine.lab.marks import CompilerWarning
 from engine.lab.setups import check_right, right_of
@@ -63,7 +63,6 @@ from engine.records import (
     Launch,
     LineCounters,
     NotRunnable,
-    RunFailed,
     Source,
     Timing,
 )
@@ -372,19 +371,24 @@ class OwnKernel:
         args: Sequence[Argument | Structure] = (),
         *,
         number: int = 0,
+        element: tuple[str, int] | None = None,
         shared: int = 0,
         cooperative: bool = False,
         schedule: str | None = None,
         symbols: Mapping[str, Array] | None = None,
         seconds: float = SECONDS,
+        most_bytes: int = MOST_BYTES,
     ) -> Debugger:
-        """Launch once on the emulator in an unoptimised build, and record block `number` for the debugger.
+        """Launch once on the emulator in an unoptimised build, and record block `number` for the debugger; with an
+        `element` of an array, ("y", 1555), the block that writes it last.
 
         As for `run`. A launch that fails is recorded up to its failure. NotRunnable.
         """
         called = array_names(self.parameters, None)
         handed, step = self._asked(grid, block, args, called, shared, cooperative)
-        return self._recorded(step, handed, dict(symbols or {}), parse_schedule(schedule), seconds, number)
+        return self._recorded(
+            step, handed, dict(symbols or {}), parse_schedule(schedule), seconds, number, element, most_bytes
+        )
 
     def _recorded(
         self,
@@ -394,19 +398,22 @@ class OwnKernel:
         order: Schedule,
         seconds: float,
         number: int,
+        element: tuple[str, int] | None = None,
+        most_bytes: int = MOST_BYTES,
     ) -> Debugger:
         built = unoptimised(self.source)
         symbol = symbol_in(self.source, self.symbol, built)
         other = replace(self, made=replace(self.made, source=built), symbol=symbol)
         step = replace(step, source=built, kernel=symbol)
-        recorder, failed = recorder_of(step, number), None
-        try:
-            other._launched(Device(), step, handed, given, [recorder], order, seconds)
-        except TraceDone:
-            pass
-        except RunFailed as error:
-            failed = str(error)
-        return debugger_of(recorder, step, self.text, order, failed)
+
+        def execute(observer: Observer) -> str | None:
+            return watched(partial(other._launched, Device(), step, handed, given, [observer], order, seconds))
+
+        if element is not None:
+            execute(writer := LastWriter(*element))
+            number = block_of(writer, element)
+        recorder = recorder_of(step, number, 0, most_bytes)
+        return debugger_of(recorder, step, self.text, order, execute(recorder) or None)
 
     def time(
         self,

@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Cancelled", "Handle", "HostGpu", "Job", "JobFailed", "JobQueue", "JobTimeout", "Rejected",
            "WorkerDied", "WorkerSlot", "at_once", "cluster_module", "connect", "device_summary", "disconnect",
-           "failure_of", "gpus", "hosts", "leave", "measured", "measurement_of", "slots_for", "submit",
-           "submit_estimate", "submit_own", "submit_own_estimate", "submit_picture", "submit_repeats",
-           "submit_rung", "submit_time", "submit_trace", "troubles"]  # fmt: skip
+           "failure_of", "gpus", "hosts", "leave", "measured", "measurement_of", "slots_for",
+           "submit", "submit_debugger", "submit_estimate", "submit_own", "submit_own_estimate", "submit_picture",
+           "submit_repeats", "submit_rung", "submit_time", "submit_trace", "troubles"]  # fmt: skip
 
 JOURNAL = Journal()  # of the process-wide queue
 ALLOWANCES = Allowances()  # of its browsers
@@ -211,6 +211,24 @@ def submit_own(
 def submit_own_estimate(setup: object, n: int, text: str, file_name: str, session: str) -> Handle:
     """Estimate the time of a reader's own launch, a Setup; the handle's result is an Estimate."""
     return _submit_check(f"{CHECKING}:estimate_own", (setup, n, text, file_name), session, n)
+
+
+def submit_debugger(
+    asked: object, n: int, text: str, file_name: str, schedule: str | None, block: int, launch: int,
+    element: tuple[str, int] | None, session: str,
+) -> Handle:  # fmt: skip
+    """Record a block for the debugger: of a rung's draft, `asked` as a Settled, or of a reader's own launch, a Setup.
+
+    The handle's result is a Debugger. It may raise.
+    """
+    arguments: tuple[object, ...]
+    if isinstance(asked, Settled):
+        edited = replace(asked, device="emulator", schedule=schedule, source=text, source_name=file_name)
+        function, arguments = "debug_rung", (edited, block, launch, element)
+    else:
+        function, arguments = "debug_own", (asked, n, text, file_name, schedule, block, element)
+    job = Job(f"{CHECKING}:{function}", arguments, deadline=DEADLINES_S["emulator"], device="emulator", n=n)
+    return connect().submit(job, session)
 
 
 def submit_time(setup: object, n: int, text: str, file_name: str, session: str) -> Handle:

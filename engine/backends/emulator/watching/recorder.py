@@ -349,6 +349,45 @@ class Recorder(Observer):
             add()
 
 
+class LastWriter(Observer):
+    """Finds who writes one element of an array in global memory last: `block`, in launch number `launch` (from 0).
+
+    `name`: of the array; `index`: of the element. Before any write both are None.
+    """
+
+    def __init__(self, name: str, index: int) -> None:
+        self._name, self._index = name, index
+        self.block: int | None = None
+        self.launch: int | None = None
+        self._low = self._high = 0
+
+    def on_launch(self, machine: Machine) -> None:
+        """Find the element's address."""
+        array = next((one for one in machine.space.arrays() if readable(one.name) == self._name), None)
+        size = machine.element_bytes_of(array) if array is not None else 0
+        inside = array is not None and 0 <= self._index < array.size // max(size, 1)
+        self._low = array.base + self._index * size if array is not None and inside else 0
+        self._high = self._low + size if inside else 0
+
+    def on_chunk(self, info: ChunkInfo) -> None:
+        """Keep the blocks of the chunk."""
+        self._info = info
+
+    def on_access(self, access: Access) -> None:
+        """Note a write to the element."""
+        if access.site.op == "ld" or access.space != "global" or not self._high:
+            return
+        mask = access.mask
+        address = np.broadcast_to(plain(access.address), (mask.height, mask.width)).astype(np.int64)
+        there = (address < self._high) & (address + access.site.size > self._low)
+        if mask.dense is not None:
+            there &= mask.dense
+        columns = np.flatnonzero(there.any(axis=0))
+        if columns.size:
+            self.block = self._info.first + int(np.flatnonzero(mask.columns)[columns[-1]])
+            self.launch = self._info.launch
+
+
 def _column(count: int) -> Callable[[int, type[np.generic]], Array]:
     """Return a function that makes a column of one value."""
     return lambda value, kind: np.full(count, value, kind)
