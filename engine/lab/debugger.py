@@ -119,6 +119,18 @@ class Writer:
 
 
 @dataclass(frozen=True)
+class Touch:
+    """An access of a thread of the block to element `index` of `array`, at `line` in moment `moment`."""
+
+    moment: int
+    thread: int
+    line: int
+    writes: bool
+    array: str
+    index: int
+
+
+@dataclass(frozen=True)
 class Memory:
     """The elements of an array at a moment. `values`: None for an element that is not set; `writers`: of each, None if
     none wrote it since the block's chunk began."""
@@ -187,18 +199,21 @@ class Debugger:
         return None if not found.size else int(found[-1] if back else found[0])
 
     def at_line(self, line: int, thread: int | None = None) -> Array:
-        """Return which moments execute a line, by a thread if one is given."""
+        """Return which moments execute a line; of a thread, at which it comes there from another line."""
         here = self.recording.lines == line
-        return np.asarray(here & self._bits[:, thread] if thread is not None else here)
+        return np.asarray(here & self.steps_of(thread) if thread is not None else here)
 
     def at_barrier(self) -> Array:
         """Return which moments arrive at a barrier."""
         return self.recording.barriers
 
-    def of_thread(self, thread: int) -> Array:
-        """Return which moments a thread executes."""
-        self.moments_of(thread)
-        return self._bits[:, thread]
+    def steps_of(self, thread: int) -> Array:
+        """Return at which moments a thread comes to another line than it was at."""
+        own = self.moments_of(thread)
+        lines = self.recording.lines[own]
+        found = np.zeros(self.moments, bool)
+        found[own[np.append(True, lines[1:] != lines[:-1])[: len(own)]]] = True
+        return found
 
     def writing(self, name: str, index: int) -> Array:
         """Return which moments write element `index` of an array. NotRunnable: there is no such element."""
@@ -242,14 +257,16 @@ class Debugger:
         return tuple(sorted(self.info.functions, key=lambda one: one.low))
 
     def variables(self, thread: int, moment: int) -> tuple[Shown, ...]:
-        """Return the variables that a thread knows at a moment, those of the innermost function first."""
+        """Return the variables that a thread knows at a moment: those of the innermost function first, and of these the
+        last declared first, the parameters last."""
         found: list[Shown] = []
         for frame in reversed(self.frames(thread, moment)):
             found += self._of_frame(frame, thread, moment)
         return tuple(found)
 
     def _of_frame(self, frame: Frame, thread: int, moment: int) -> Iterator[Shown]:
-        for variable in _known(frame).values():
+        known = sorted(_known(frame).values(), key=lambda one: (one.parameter, 0 if one.parameter else -one.line))
+        for variable in known:
             yield replace(self._shown(variable, frame, thread, moment), function=_name(frame))
 
     def state(self, line: int | None = None, thread: int = 0, moment: int | None = None) -> State:
@@ -398,24 +415,35 @@ class Debugger:
         array, low, _ = self._element(name, index)
         return self._writers(array, low, 1, moment)[0]
 
-    def pair(self, line: int, other: int) -> tuple[int, int] | None:
-        """Return the moments of two accesses of different threads to one word, at two lines, at least one a write: a
-        race's. The nearest such pair; None: the block has none."""
+    def pair(self, line: int, other: int) -> tuple[Touch, Touch] | None:
+        """Return two accesses of different threads to one word, at two lines and with no barrier between them, at least
+        one a write: a race's, in their order. The nearest such pair; None: the block has none."""
         found = self.recording.accesses
         own = (found.block == self.recording.block) & (found.space != SPACES.index("local"))
         one, two = (np.flatnonzero(own & (found.line == each)) for each in (line, other))
+        passed = np.cumsum(self.recording.barriers)  # barriers up to a moment
         nearest: tuple[int, int] | None = None
         by_word: dict[int, list[int]] = {}
         for at in two.tolist():
             by_word.setdefault(int(found.address[at]), []).append(at)
         for at in one.tolist():
             for beside in by_word.get(int(found.address[at]), ()):
-                if found.thread[at] == found.thread[beside] or not (found.writes[at] or found.writes[beside]):
+                early, late = sorted((at, beside))
+                apart = passed[found.moment[late]] != passed[found.moment[early]]
+                if apart or found.thread[at] == found.thread[beside] or not (found.writes[at] or found.writes[beside]):
                     continue
-                early, late = sorted((int(found.moment[at]), int(found.moment[beside])))
                 if nearest is None or late - early < nearest[1] - nearest[0]:
                     nearest = early, late
-        return nearest
+        return None if nearest is None else (self._touch(nearest[0]), self._touch(nearest[1]))
+
+    def _touch(self, at: int) -> Touch:
+        found = self.recording.accesses
+        address, space = int(found.address[at]), SPACES[int(found.space[at])]
+        array = next((one for one in self.recording.arrays if one.space == space
+                      and one.start <= address < one.start + one.size), None)  # fmt: skip
+        name, index = (array.name, (address - array.start) // array.element) if array else ("", 0)
+        return Touch(int(found.moment[at]), int(found.thread[at]), int(found.line[at]), bool(found.writes[at]), name,
+                     index)  # fmt: skip
 
     def _element(self, name: str, index: int) -> tuple[RecordedArray, int, int]:
         array = next((one for one in self.recording.arrays if one.name == name and one.space != "local"), None)

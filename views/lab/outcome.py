@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import streamlit as st
 
@@ -11,7 +13,8 @@ from engine.backends.emulator.state.schedule import parse_schedule, schedule_lin
 from engine.catalogue import KERNELS, Ladder
 from engine.history import history
 from engine.lectures import changes
-from engine.records import Settled
+from engine.plan import plan
+from engine.records import NotRunnable, Settled
 from engine.records.counters import COUNTERS
 from engine.records.words import STATUS_WORDS, text_of
 from views.editor import component
@@ -52,7 +55,8 @@ def show(id: str, ladder: Ladder | None, position: int, timed: Settled | None, c
                 checked, run = made.checked, made.checked.measurement
                 verdict = results.verdict(checked, schedule_line(parse_schedule(run.choice.schedule)))
                 found.html(verdict + results.gpu_refusal(made.ran))
-                told.html(results.marks_html(checked.marks, run.reason or "") or NOTHING)
+                marked = results.marks_html(checked.marks, run.reason or "")
+                told.html(marked + results.steps_html(run, _array(made)) or NOTHING)
                 beside = (made.beside, history.look_up(timed) if timed else None, rung.label if rung else "")
                 numbers.html(results.comparison(run, made.ran, *beside) or NOTHING)
                 estimated.html(estimate_html(made.estimate) or NOTHING)
@@ -74,6 +78,39 @@ def show(id: str, ladder: Ladder | None, position: int, timed: Settled | None, c
         kernel = KERNELS[rung.kernel]
         with changed:
             st.html(source_html(draft.text, kernel.name, kernel.text, kernel.name, slide=True, what_before="the rung"))
+
+
+STEP = "step through"  # where the debugger is to open
+
+
+def stepping(id: str) -> dict[str, Callable[[], None]]:
+    """Return the callbacks of the buttons that open the debugger at a finding or at a wrong element."""
+
+    def open_at(number: int | None) -> None:
+        made = current(id)
+        if made is None or made.checked is None:
+            return
+        run = made.checked.measurement
+        if number is None and run.check is not None:
+            st.session_state[STEP] = {"element": f"{_array(made)}:{run.check.at}"}
+        elif number is not None and number < len(run.findings):
+            found = run.findings[number]
+            lines = [line for line in (found.line, found.other_line) if line]
+            st.session_state[STEP] = {"lines": "-".join(map(str, lines))}
+
+    steps = {f"step finding {number}": partial(open_at, number) for number in range(results.MOST_STEPS)}
+    return {**steps, "step element": partial(open_at, None)}
+
+
+def _array(made: DraftWork) -> str:
+    """Return the name of the array that has the answer, "" if none is known."""
+    asked = made.asked
+    if asked.setup is not None:
+        return asked.setup.right.out if asked.setup.right else ""
+    try:
+        return plan(asked.rung).result if asked.rung is not None else ""
+    except NotRunnable:
+        return ""
 
 
 def keep_attempt(id: str) -> None:

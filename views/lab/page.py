@@ -17,6 +17,7 @@ from engine.plan import settle
 from engine.records import Choice, NotRunnable, Settled
 from engine.records.counters import COUNTERS, ON_LINES
 from engine.service import service
+from views.debugger.asked import open_draft
 from views.editor import component
 from views.lab import drafts, form, outcome, results, slides, work
 from views.lab.drafts import RUNG, Draft
@@ -64,8 +65,11 @@ def main() -> None:
     with right:
         asked = settings(draft, ladder, position)
     keyboard.on_key({**(rungs.stepping(ladder) if ladder else {}), "run": lambda: request(draft.id, "check"),
-                     "present": slides.begin})  # fmt: skip
+                     "present": slides.begin, **outcome.stepping(draft.id)})  # fmt: skip
     publish(topic, drafts.draft_of(draft.id) or draft, ladder, own)
+    if asked:
+        with tools:
+            step_button(asked)
     wanted = st.session_state.pop(REQUEST, None)
     if wanted and asked and wanted["draft"] == draft.id:
         work.start(replace(asked, number=wanted["number"], action=wanted["action"]))
@@ -83,6 +87,18 @@ def buttons(draft: Draft) -> None:
               help="My attempts, one a slide (P)")  # fmt: skip
     st.button("Start over", key="start_over", icon=":material/restart_alt:", on_click=drafts.begin_anew,
               args=(draft,), help="A new draft; Back brings this one back")  # fmt: skip
+
+
+def step_button(asked: Press) -> None:
+    """Open the debugger, by its button, or by one beside a finding or a wrong element."""
+    pressed = st.button("Step through", key="step_through", icon=":material/step_over:",
+                        help="Run it in the debugger, which also goes back")  # fmt: skip
+    where = st.session_state.pop(outcome.STEP, None)
+    launched = asked.rung or asked.setup
+    if (pressed or where is not None) and launched is not None:
+        schedule = asked.rung.schedule if asked.rung else asked.schedule
+        open_draft(asked.text, asked.file, launched, asked.n if asked.setup else launched.n, schedule, **(where or {}))
+        st.switch_page("views/debugger/page.py")
 
 
 def start_row(ladder: Ladder | None) -> int:

@@ -26,6 +26,7 @@ NOTHING_YET = (
     "finding at its line. On a machine with a GPU, Run does the same and then times it.</p>"
 )
 MOST_MARKS = 12  # listed beside the editor; the lines have all of them
+MOST_STEPS = 8  # findings at which the debugger can be opened
 _KINDS = {"error": "error", "warning": "warning", "finding": "found"}
 
 
@@ -62,6 +63,23 @@ def marks_html(marks: Sequence[Mark], said: str = "") -> str:
     )
     more = f"<li>and {len(lines) - MOST_MARKS} more at their lines</li>" if len(lines) > MOST_MARKS else ""
     return f'<ul class="drafttold">{rows}{more}</ul>' if rows else ""
+
+
+def steps_html(run: Measurement, array: str) -> str:
+    """Return buttons that open the debugger: at each finding, and at the write of the first wrong element."""
+    buttons = []
+    if run.status == "wrong" and run.check is not None and run.check.at is not None and array:
+        buttons.append(
+            f'<button type="button" data-press="step element">Who wrote {escape(array)}[{run.check.at:,}]?</button>'
+        )
+    seen = set()
+    for number, one in enumerate(run.findings[:MOST_STEPS]):
+        lines = [line for line in dict.fromkeys((one.line, one.other_line)) if line]
+        if lines and tuple(lines) not in seen:
+            seen.add(tuple(lines))
+            words = f"line{'s' if len(lines) > 1 else ''} {' and '.join(map(str, lines))}"
+            buttons.append(f'<button type="button" data-press="step finding {number}">Step through {words}</button>')
+    return f'<div class="stepthrough">{"".join(buttons)}</div>' if buttons else ""
 
 
 def _link(line: int) -> str:

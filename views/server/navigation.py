@@ -32,6 +32,8 @@ def _pages() -> tuple[st.Page, ...]:
         st.Page("views/inside/page.py", title="Inside", icon=":material/frame_inspect:", url_path="inside"),
         st.Page("views/lab/page.py", title="Lab", icon=":material/edit:", url_path="lab"),
         st.Page("views/sheets/page.py", title="Sheets", icon=":material/checklist:", url_path="sheets"),
+        st.Page("views/debugger/page.py", title="Step through", icon=":material/step_over:", url_path="debugger",
+                visibility="hidden"),  # the lab leads to it
         st.Page("views/compare/page.py", title="Compare", icon=":material/compare_arrows:", url_path="compare",
                 visibility="hidden"),  # the ladder leads to it
         st.Page("views/terms/page.py", title="Terms", icon=":material/dictionary:", url_path="terms",

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from engine.catalogue import KERNELS, LADDERS, TOPICS, Ladder, emulated_n
@@ -21,41 +20,18 @@ from engine.service.warm_up import run_of, timed_of
 from tests.cases import case
 from tests.made import measured
 from tests.views.access.test_roles import come_as
+from tests.views.conftest import PRESS
 from tests.views.pages import asked, figures_of, html_of, opened
 from views.access.policy import PRESENTER, STUDENT
 from views.ladder.resolve import PLOTS, page_of
 from views.ladder.view import Bars, Facts, facts_of
 from views.room import feed
-from views.shared import keyboard, presentation, rungs
+from views.shared import presentation, rungs
 
 LECTURES = [name for name in LADDERS if not name.startswith("all-")]
 NUMBERS = [key for key, column in COLUMNS.items() if column.group in (MEASURED, COUNTED, LECTURE)]
 HARRIS = LADDERS["harris"]
 HALL = {"ladder": "harris", "n": "4096", "present": "1"}
-PRESS = Callable[..., AppTest]
-
-
-@pytest.fixture
-def press(monkeypatch: pytest.MonkeyPatch) -> PRESS:
-    """What presses keys, one after the other, by the names of views/server/keys.py; each runs the script."""
-    waiting: list[str] = []
-    listen = keyboard.listen
-
-    def heard() -> None:
-        listen()
-        while waiting:
-            st.session_state["key actions"][waiting.pop(0)]()
-
-    monkeypatch.setattr(keyboard, "listen", heard)
-
-    def pressed(app: AppTest, *names: str, together: bool = False) -> AppTest:
-        for several in [names] if together else [[name] for name in names]:
-            waiting.extend(several)
-            app.run()
-            assert not app.exception
-        return app
-
-    return pressed
 
 
 def place(app: AppTest) -> tuple[str, str, str]:

@@ -294,9 +294,15 @@ class Inliner:
         parts = register.items if isinstance(register, Vector) else (register,)
         for number, part in enumerate(parts):
             offset = address.base.offset + address.offset + number * size
-            slot = self._slot(name, offset, max(16, WIDTHS[suffix]), item.line)
+            width = max(16, WIDTHS[suffix])
+            whole = self.widths[self.slots[name, offset]] if (name, offset) in self.slots else width
+            if load and whole == 32 and width == 16:  # a bool, a char or a short, which the caller has extended
+                slot = self._slot(name, offset, whole, item.line)
+                yield Instruction("cvt.u16.u32", (part, slot), None, item.line, item.place)
+                continue
+            slot = self._slot(name, offset, width, item.line)
             pair = (part, slot) if load else (slot, part)
-            yield Instruction(f"mov.b{max(16, WIDTHS[suffix])}", pair, None, item.line)
+            yield Instruction(f"mov.b{width}", pair, None, item.line, item.place)
 
     def _slot(self, name: str, offset: int, width: int, line: int) -> Register:
         index = self.slots.get((name, offset))

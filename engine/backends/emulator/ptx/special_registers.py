@@ -81,6 +81,9 @@ def _all_rows() -> dict[str, SpecialRegister]:
         "%dynamic_smem_size": row(lambda asked: asked.dynamic_shared_bytes),
         "%total_smem_size": row(lambda asked: asked.shared_bytes),
         "%aggr_smem_size": row(lambda asked: asked.shared_bytes),
+        # Memory of the driver's, which cooperative groups reads in an unoptimised build: behind the block's own, so an
+        # access to it is out of bounds.
+        "%reserved_smem_offset_1": row(lambda asked: asked.shared_bytes),
         "%current_graph_exec": row(lambda asked: 0, code="u64"),  # the launch is not part of a graph
         # Without an explicit size a cluster is one block.
         "%is_explicit_cluster": row(lambda asked: 0, code="pred"),

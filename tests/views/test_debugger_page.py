@@ -1,0 +1,85 @@
+"""The page of the debugger: it opens where it is asked to, and each press is a moment, a thread, or an element."""
+
+from __future__ import annotations
+
+from streamlit.testing.v1 import AppTest
+
+from tests.lab.test_debugger import ADDED, SUM
+from tests.sentences import says
+from tests.views.conftest import PRESS
+from tests.views.pages import asked, html_of, messages_of, opened
+from tests.views.test_lab_page import checked, packed
+
+RACE = SUM.replace("s[t] += other;\n        __syncthreads();", "s[t] += other;")
+CALL = "sum<<<1, 64>>>(float32[n]=range, float32[1], n)"
+
+
+def debugger(text: str = SUM, **choices: str) -> AppTest:
+    return opened("debugger", **{"text": packed(text), "launched": CALL, "size": "64", **choices})
+
+
+def test_it_opens_at_the_address_and_steps_in_both_directions(press: PRESS) -> None:
+    app = debugger(thread="3", at="40", watch="stride")
+    first = html_of(app)
+    assert "about to execute line" in app.markdown[-1].value and "stride" in first
+    assert asked(app)["at"] == "40" and asked(app)["thread"] == "3"
+    there = int(asked(press(app, "next"))["at"])
+    assert there > 40
+    before = html_of(app)
+    assert int(asked(press(app, "next"))["at"]) > there
+    assert int(asked(press(app, "previous"))["at"]) == there and html_of(app) == before != first
+    assert asked(press(app, f"line {ADDED}"))["at"] != "40"
+    assert asked(press(app, "thread 17"))["thread"] == "17"
+    assert asked(press(app, "element 5"))["place"] == "5"
+    write = int(asked(press(app, "write"))["at"])
+    assert write and "moment" in html_of(app)
+    press(app, "last")
+    assert "has ended" in app.markdown[-1].value and "The thread has ended." in html_of(app)
+
+
+def test_the_same_address_shows_the_same_moment_in_another_browser() -> None:
+    app = debugger(thread="3", at="40")
+    assert html_of(opened("debugger", **asked(app))) == html_of(app)
+
+
+def test_a_race_of_the_lab_opens_with_both_accesses(press: PRESS) -> None:
+    lab = opened("lab", start="saxpy", source=packed(RACE), call=CALL, right="", n="64")
+    said = html_of(checked(lab))
+    assert 'data-press="step finding 0"' in said
+    there = asked(press(lab, "step finding 0"))
+    assert there["launched"].startswith("sum<<<") and there["lines"]
+    app = opened("debugger", **there)
+    assert "writes" in html_of(app) and "reads" in html_of(app)
+    one = asked(app)
+    other = asked(press(app, "second access"))
+    assert one["thread"] != other["thread"] and one["place"] == other["place"] and one["array"] == "s"
+
+
+def test_a_wrong_element_opens_at_its_last_write(press: PRESS) -> None:
+    text = (
+        "__global__ void f(float *y, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "  if (i < n) y[i] = i == 200 ? 0 : 1;\n}\n"
+    )
+    call = "f<<<4, 64>>>(float32[n], n)"
+    lab = opened("lab", start="saxpy", source=packed(text), call=call, right="y = y + 1", n="256")
+    assert 'data-press="step element"' in html_of(checked(lab))
+    app = press(lab, "step element")
+    assert asked(app)["element"] == "y:200"
+    assert (asked(app)["thread"], asked(app)["array"], asked(app)["place"]) == ("8", "y", "200")
+    assert "block 3" in app.markdown[-1].value
+
+
+def test_a_rung_is_stepped_through(press: PRESS) -> None:
+    from engine.catalogue import KERNELS
+
+    app = debugger(KERNELS["reduce_sequential"].text, launched="rung reduce_sequential 128 int32 relaunch", size="4096")
+    assert "stride" in html_of(press(app, "barrier"))
+
+
+def test_what_cannot_be_recorded_is_one_sentence() -> None:
+    assert says("debugger.nothing", messages_of(opened("debugger"), "info")[0])
+    assert any("does not compile" in one for one in messages_of(debugger("__global__ void sum( {")))
+    assert any("There is no block 7" in one for one in messages_of(debugger(inblock="7")))
+    assert any("No thread writes" in one for one in messages_of(debugger(element="in:3")))
+    assert any("cannot be read" in one for one in messages_of(opened("debugger", text="!", launched=CALL)))
+    assert any("no kernel" in one for one in messages_of(debugger(launched="rung nothing 128 int32 none")))
