@@ -34,9 +34,10 @@ from engine.catalogue import kernel_named, topic_of
 from engine.catalogue.data import extremes
 from engine.compile.nvrtc import EMULATED_ARCHITECTURE, compile_with_log
 from engine.lab.arguments import Argument, array_names
-from engine.lab.debugger import Debugger, record_rung
+from engine.lab.debugger import Debugger
 from engine.lab.kernels import KernelRun, OwnKernel, Sizes, kernel
 from engine.lab.marks import Mark, compiler_marks, finding_marks, warning_marks
+from engine.lab.recording import record_rung
 from engine.lab.references import reference_named
 from engine.lab.setups import Formula, Launching, Right, Setup, check_right, launching
 from engine.machine.environment import environment

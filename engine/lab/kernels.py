@@ -44,9 +44,10 @@ from engine.lab.arguments import (
     place_arguments,
 )
 from engine.lab.compilation import Compilation, compilation, refuse_unknown
-from engine.lab.debugger import Debugger, State, block_of, debugger_of, recorder_of, symbol_in, unoptimised, watched
+from engine.lab.debugger import Debugger, State
 from engine.lab.instances import typed_parameters
 from engine.lab.marks import CompilerWarning
+from engine.lab.recording import block_of, debugger_of, recorder_of, symbol_in, unoptimised, watched
 from engine.lab.setups import check_right, right_of
 from engine.lab.signatures import Parameter, bare, kernels_in
 from engine.lab.structures import Field, element_of, fields_in, layout

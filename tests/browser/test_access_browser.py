@@ -8,12 +8,13 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import GIVEN, tab
+from tests.browser.test_accessibility import DEBUGGED
 from tests.browser.test_dashboard import counted, heading, opened
 from tests.browser.test_lab_browser import SAXPY, editor_at, typed
 from tests.sentences import wording
 
 SLIDE = "/?ladder=harris&rung=reduce_strided&n=4096&device=emulator"
-PAGES = (SLIDE, "/sweep", "/inside?show=motion", "/lab", "/sheets", "/machine", f"{SLIDE}&present=1")
+PAGES = (SLIDE, "/sweep", "/inside?show=motion", "/lab", DEBUGGED, "/sheets", "/machine", f"{SLIDE}&present=1")
 
 
 def with_key(page: Page, url: str, key: str) -> Page:

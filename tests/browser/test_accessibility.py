@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Literal
+from urllib.parse import urlencode
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -11,7 +12,12 @@ from playwright.sync_api import Page, expect
 from tests.browser.test_dashboard import HARRIS, conversation, opened, run_ended, wait
 from tests.browser.test_steady import SETTLED
 from tests.cases import case
+from tests.views.test_debugger_page import CALL, RACE
+from views.debugger.asked import pack
 
+# The debugger at a race.
+DEBUGGED = "/debugger?" + urlencode({"text": pack(RACE), "launched": CALL, "size": "64", "lines": "15-16",
+                                    "watch": "other"})  # fmt: skip
 LADDER = f"{HARRIS}&rung=reduce_unroll_volatile"
 PAGES = (
     LADDER,
@@ -22,6 +28,7 @@ PAGES = (
     "/sheets?sheet=crovella-sizes",
     "/machine",
     "/compare?a=harris&b=harris~reduce_strided",
+    DEBUGGED,
 )
 # What else they show: before a release.
 PARTS = (
@@ -71,7 +78,7 @@ def looked_at(page: Page, url: str) -> None:
 @pytest.mark.sampled(thorough=4)
 @pytest.mark.parametrize(
     ("url", "scheme"),
-    [case(url, scheme, quick=False, thorough=url in PAGES and (at + dark) % 2 == 0)
+    [case(url, scheme, quick=False, thorough=url in PAGES and (at + dark) % 2 == 0, id=f"{url[:60]}-{scheme}")
      for at, url in enumerate(PAGES + PARTS) for dark, scheme in enumerate(("light", "dark"))],
 )  # fmt: skip
 def test_axe_finds_nothing_on_any_page(page: Page, address: str, url: str, scheme: str) -> None:

@@ -8,12 +8,13 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from tests.browser.conftest import PATIENCE_MS
+from tests.browser.test_accessibility import DEBUGGED
 from tests.browser.test_dashboard import opened, wait
 
 WIDE = 390
 SIDE = "harris~reduce_strided~4096~128~nvidia-h200~lockstep"
 PAGES = ("/?ladder=harris&n=4096&rung=reduce_strided&show=motion", f"/compare?a={SIDE}&b={SIDE}", "/sweep",
-         "/inside?ladder=harris&n=4096", "/lab", "/sheets", "/machine", "/terms")  # fmt: skip
+         "/inside?ladder=harris&n=4096", "/lab", "/sheets", "/machine", "/terms", DEBUGGED)  # fmt: skip
 WIDTH = "() => document.querySelector('[data-testid=stMain]').scrollWidth"
 # What can be pressed or read, and is beyond the edge of the window and of no box that scrolls.
 BEYOND = """() => [...document.querySelectorAll('button, a, input, [role=combobox], .tile, h2, p')].filter((each) => {

@@ -64,6 +64,8 @@ def checked_and_launched(path: str) -> tuple[str, str]:
         run = one.run(2, 64, arguments, seconds=LAUNCH_S)
         assert len(run.findings) <= 51 and sum(map(len, run.printed)) <= 2 << 20
         told += [repr((run.arrays, run.findings, run.printed, run.warnings)), run._repr_html_()]
+        stepped = one.record(2, 64, arguments, seconds=LAUNCH_S, most_bytes=32 << 20)
+        told += [repr(stepped.variables(0, stepped.moments // 2)), repr(stepped.recording.ended)]
     except (CompileError, NotRunnable, RunFailed) as error:
         sentence = str(error)
         assert sentence.endswith(".") and len(sentence) < 2000, sentence[:3000]

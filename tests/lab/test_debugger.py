@@ -9,8 +9,9 @@ import pytest
 
 from engine.backends.emulator import launch
 from engine.catalogue import KERNELS, Kernel, default_choice, inputs_of
-from engine.lab.debugger import NOT_SET, Debugger, Shown, record_rung
+from engine.lab.debugger import NOT_SET, Debugger, Shown
 from engine.lab.kernels import kernel
+from engine.lab.recording import record_rung
 from engine.plan import plan
 from engine.records import Launch, NotRunnable
 from tests.sentences import refused, says
@@ -115,7 +116,11 @@ def test_it_says_who_wrote_an_element_and_finds_its_writes(summed: Debugger) -> 
 def test_one_variable_in_all_threads_and_the_first_that_differs(summed: Debugger) -> None:
     at = int(np.flatnonzero(summed.at_line(ADDED))[0])
     assert summed.row("t", 0, at) == [str(t) for t in range(64)]
-    assert summed.differing("stride", 0, at) is None and summed.differing("t", 0, at) == 1
+    assert not summed.diverging("stride", 0, at).any()
+    other = summed.search(summed.diverging("t", 0, at), -1)
+    assert other is not None and summed.recording.lines[other] == 8
+    set_at = summed.search(summed.diverging("other", 0, at), -1)
+    assert set_at is not None and summed.recording.lines[set_at] == ADDED - 1
 
 
 def test_a_notebook_asks_for_a_line_and_a_thread() -> None:

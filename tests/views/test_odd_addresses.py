@@ -7,15 +7,19 @@ import random
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from tests.lab.test_debugger import SUM
 from tests.views.pages import markdown_of, messages_of, opened
+from tests.views.test_debugger_page import CALL
+from views.debugger.asked import pack
 from views.html.table import code_in
 from views.shared.address import NAMES
 
-PAGES = ("", "sweep", "inside", "lab", "sheets", "machine", "compare")
+PAGES = ("", "sweep", "inside", "lab", "sheets", "machine", "compare", "debugger")
 # Two words of the address that go with the odd one, as a page has other menus then.
 BESIDE = ({}, {"ladder": "harris", "start": "rung", "look": "banks", "sweep": "sizes"},
           {"ladder": "all-memory", "rung": "banks_strided", "sweep": "knob", "look": "lanes", "start": "empty"},
-          {"ladder": "cooper", "sweep": "elements", "look": "change", "start": "stencil"})  # fmt: skip
+          {"ladder": "cooper", "sweep": "elements", "look": "change", "start": "stencil"},
+          {"text": pack(SUM), "launched": CALL, "size": "64", "watch": "stride", "lines": "15-16"})  # fmt: skip
 LINK = "[a](https://evil.example)"
 ODD = (
     "", " ", "foo", "a__b", "__", "-1", "0", "1", "3.5", "1e9", "2^64", "2^999999", "9" * 30, "nan", "٣", "²",

@@ -127,10 +127,15 @@ def asked_for() -> Asked | None:
     )
 
 
+def text() -> str:
+    """Return the text on the page, "" without one."""
+    return str(st.session_state.get(_TEXT) or "")
+
+
 def element_of(words: str) -> tuple[str, int] | None:
     """Return (array, index) of "y:1555"; None of anything else."""
     name, _, index = words.rpartition(":")
-    return (name, int(index)) if name and index.isdecimal() else None
+    return (name, int(index)) if name and index.isdecimal() and len(index) < 20 else None
 
 
 def pack(text: str) -> str:

@@ -163,7 +163,7 @@ def lanes_html(found: Debugger, name: str, thread: int, now: int, presses: Press
             )
         rows += _rows(cells, first)
     return (
-        f"<h3><code>{escape(name)}</code> in the {many(len(values), 'thread')} of the block</h3>"
+        f"<h2><code>{escape(name)}</code> in the {many(len(values), 'thread')} of the block</h2>"
         f'<div class="lanes" tabindex="0" role="region" aria-label="{escape(name)} in all threads">'
         f"{''.join(rows)}</div>"
     )
@@ -207,17 +207,18 @@ def value_text(value: float | int) -> str:
 
 
 def memory_html(found: Debugger, seen: Memory, first: int, place: int, presses: Presses, choose: Go) -> str:
-    """Return the elements of an array in view; a press chooses one."""
+    """Return the elements of an array in view; those of the latest write are marked. A press chooses one."""
     cells = []
+    latest = max((writer.moment for writer in seen.writers if writer is not None), default=-1)
     for at, (value, writer) in enumerate(zip(seen.values, seen.writers, strict=True), first):
         who = "not written yet"
         if writer is not None:
             who = f"thread {writer.thread} of block {writer.block}, line {writer.line}, moment {writer.moment:,}"
         text = "·" if value is None else value_text(value)
-        kind = " ".join(filter(None, ("here" if at == place else "", "other" if writer is not None else "")))
+        kind = "here " * (at == place) + "other" * (writer is not None and writer.moment == latest)
         cells.append(presses.button(f"element {at}", choose(at), text, kind, f"{seen.name}[{at}] {who}"))
     rows = "".join(_rows(cells, first))
     return (
-        f"<h3><code>{escape(seen.name)}</code> in {seen.space} memory</h3>"
+        f"<h2><code>{escape(seen.name)}</code> in {seen.space} memory</h2>"
         f'<div class="lanes memory" tabindex="0" role="region" aria-label="{escape(seen.name)}">{rows}</div>'
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from html import escape
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +11,8 @@ import streamlit as st
 
 from engine.lab.debugger import Debugger, Touch
 from engine.records import NotRunnable
-from engine.records.words import many
 from views.debugger import drawn
-from views.debugger.asked import CHOICES, WORK, DebuggerWork, asked_for, work_on
+from views.debugger.asked import CHOICES, WORK, DebuggerWork, asked_for, text, work_on
 from views.debugger.drawn import ELEMENTS, Presses
 from views.server.navigation import toolbar
 from views.shared import address, keyboard, menus, messages, work
@@ -20,7 +20,9 @@ from views.shared.messages import code
 from views.shared.slots import NOTHING, Slot
 
 HTML = Path(__file__).parents[1] / "html"
+Container = st.delta_generator.DeltaGenerator
 WIDTHS = (1.15, 1)
+MOST_BLOCKS = 64  # in the menu
 NOTHING_YET = (
     "There is no kernel to step through yet. Write one in the lab, then press `Step through` there, or the button of a "
     "finding."
@@ -45,17 +47,24 @@ def main() -> None:
         messages.error(str(refused))
         asked = None
     publish()
-    if asked is None:
+    if asked is None and not text():
         messages.info(NOTHING_YET)
         return
-    made = work_on(asked)
+    row = st.container(horizontal=True, vertical_alignment="bottom", key="debugmenus")
+    made = work_on(asked) if asked is not None else None
+    with row.container(width=116):
+        blocks = made.found.recording.blocks if made and made.found else 1
+        menus.select("Block", "inblock", [str(one) for one in range(min(blocks, MOST_BLOCKS))], "0", new=True,
+                     help="Choose, or type the number of a block.")  # fmt: skip
+    if made is None:
+        return
     work.follow(WORK, lambda: None)
     if made.reason is not None:
         messages.error(made.reason)
     elif made.found is None:
         messages.warning("Stopped before the block was recorded.")
     else:
-        show(made, made.found)
+        show(made, made.found, row)
         publish()
 
 
@@ -64,8 +73,8 @@ def publish() -> None:
     address.publish("debugger", {name: st.session_state.get(name) for name in CHOICES})
 
 
-def show(made: DebuggerWork, found: Debugger) -> None:
-    """Draw the controls, the time axis, the source, the variables, and the memory."""
+def show(made: DebuggerWork, found: Debugger, row: Container) -> None:
+    """Draw the controls, in `row`, the time axis, the source, the variables, and the memory."""
     if not found.moments:
         messages.warning(found.recording.ended or "The block executes no line.")
         return
@@ -75,7 +84,7 @@ def show(made: DebuggerWork, found: Debugger) -> None:
     thread, now = number("thread", found.recording.threads - 1), number("at", found.moments)
     presses = Presses()
     go = moving(found)
-    controls(found, thread, now)
+    controls(found, thread, now, row)
     with work.RENDER:
         array, place = element_in_view(found)
         wanted = found.writing(array, place) if array else np.zeros(found.moments, bool)
@@ -120,17 +129,13 @@ def open_at(found: Debugger, made: DebuggerWork) -> None:
 def number(name: str, most: int) -> int:
     """Return a choice as a number from 0 to `most`; any other one is the nearest, and is put in its place."""
     words = str(st.session_state.get(name) or "0")
-    value = min(max(int(words) if words.isdecimal() else 0, 0), most)
+    value = min(int(words), most) if words.isdecimal() and len(words) < 20 else 0
     st.session_state[name] = str(value)
     return value
 
 
-def controls(found: Debugger, thread: int, now: int) -> None:
-    """Show the menus of the block, the thread, and the launch, and say where the thread is."""
-    row = st.container(horizontal=True, vertical_alignment="bottom", key="debugmenus")
-    with row.container(width=116):
-        menus.select("Block", "inblock", [str(one) for one in range(min(found.recording.blocks, 64))], "0", new=True,
-                     help=f"The launch has {many(found.recording.blocks, 'block')}.")  # fmt: skip
+def controls(found: Debugger, thread: int, now: int, row: Container) -> None:
+    """Show the fields of the thread, the launch, and the moment, and say where the thread is."""
     with row.container(width=116):
         st.text_input("Thread", key="thread", help=f"Of the block, from 0 to {found.recording.threads - 1}")
     if found.launches > 1:
@@ -163,10 +168,19 @@ def transport(found: Debugger, thread: int, now: int, presses: Presses, writes: 
         ("write back", "◀ write", "The write before, to the element in view", found.search(writes, now, back=True)),
         ("write", "write ▶", "The next write to the element in view", found.search(writes, now)),
     ]
+    watch = str(st.session_state.get("watch") or "")
+    if watch:
+        differs = found.diverging(watch, thread, now)
+        parts += [
+            ("differs back", "◀ differs", f"The moment before at which threads of a warp get another {watch}",
+             found.search(differs, now, back=True)),
+            ("differs", "differs ▶", f"The next moment at which threads of a warp get another {watch}",
+             found.search(differs, now)),
+        ]  # fmt: skip
     buttons = []
     for name, words, tip, moment in parts:
         if moment is None:
-            buttons.append(f'<button type="button" disabled title="{tip}">{words}</button>')
+            buttons.append(f'<button type="button" disabled title="{escape(tip)}">{words}</button>')
         else:
             follow = writes if name.startswith("write") else None
             buttons.append(presses.button(name, moving(found, follow)(moment), words, tip=tip))
