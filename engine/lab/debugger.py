@@ -154,7 +154,8 @@ class Debugger:
     def _bits(self) -> Array:
         """Return whether a thread is in a moment, bool[moments, threads rounded up to warps]."""
         lanes = np.ascontiguousarray(self.recording.lanes)
-        return np.unpackbits(lanes.view(np.uint8).reshape(len(lanes), -1), axis=1, bitorder="little").astype(bool)
+        by_byte = lanes.view(np.uint8).reshape(len(lanes), 4 * lanes.shape[1])
+        return np.unpackbits(by_byte, axis=1, bitorder="little").astype(bool)
 
     def threads_in(self, moment: int) -> Array:
         """Return the numbers of the threads that execute a moment."""
@@ -297,7 +298,7 @@ class Debugger:
 
     def _differ(self, values: Values) -> Array:
         """Return which threads get another value of a register than the first active one of their warp, bool[E, T]."""
-        active = self._bits[values.moments].reshape(len(values.moments), -1, WARP)
+        active = self._bits[values.moments].reshape(len(values.moments), self._bits.shape[1] // WARP, WARP)
         bits = values.bits.reshape(active.shape)
         first = np.take_along_axis(bits, active.argmax(axis=2)[:, :, None], axis=2)
         return np.asarray(((bits != first) & active).reshape(len(values.moments), -1))

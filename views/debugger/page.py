@@ -16,7 +16,6 @@ from views.debugger.asked import CHOICES, WORK, DebuggerWork, asked_for, text, w
 from views.debugger.drawn import ELEMENTS, Presses
 from views.server.navigation import toolbar
 from views.shared import address, keyboard, menus, messages, work
-from views.shared.messages import code
 from views.shared.slots import NOTHING, Slot
 
 HTML = Path(__file__).parents[1] / "html"
@@ -95,7 +94,8 @@ def show(made: DebuggerWork, found: Debugger, row: Container) -> None:
         left, right = st.columns(WIDTHS, gap="medium")
         with left:
             Slot("debugsource").html(drawn.source_html(found, thread, now, presses, lambda line: run_to(found, line)))
-            st.caption(UNOPTIMISED + (f" {found.recording.ended}" if found.recording.ended else ""))
+            ended = found.recording.ended or ""
+            Slot("debugbuild").html(f'<p class="smallprint">{UNOPTIMISED} {escape(ended)}</p>')
         with right:
             watch = str(st.session_state.get("watch") or "")
             Slot("debugvariables").html(drawn.variables_html(found, thread, now, watch, presses, watching))
@@ -146,9 +146,9 @@ def controls(found: Debugger, thread: int, now: int, row: Container) -> None:
     here = found.next_of(thread, now)
     where = "has ended" if here is None else f"is about to execute line {int(found.recording.lines[here])}"
     waits = "" if here in (None, now) else f" at moment {here:,}"
-    said = f"Thread {thread} of block {found.recording.block} {where}{waits}. Moment {now:,} of {found.moments:,}"
+    said = f"Thread {thread} of block {found.recording.block} {where}{waits}."
     with row.container():
-        st.markdown(f"{said}, {code(found.order)}." if found.order else f"{said}.")
+        Slot("debugwhere").html(f"<p>{said} Moment {now:,} of {found.moments:,}, {escape(found.order)}.</p>")
 
 
 def transport(found: Debugger, thread: int, now: int, presses: Presses, writes: np.ndarray) -> str:
@@ -277,11 +277,11 @@ def memory(found: Debugger, now: int, array: str, place: int, presses: Presses) 
     seen = found.memory(array, now, first, ELEMENTS)
     Slot("debugmemory").html(drawn.memory_html(found, seen, first, place, presses, choosing("place")))
     writer = found.last_writer(array, place, now)
-    if writer is None:
-        st.caption(f"{code(f'{array}[{place}]')} was not written before this moment by a block of this chunk.")
-        return
-    said = f"thread {writer.thread} of block {writer.block} at line {writer.line}, moment {writer.moment:,}"
-    st.caption(f"{code(f'{array}[{place}]')} was written last by {said}.")
+    said = "was not written before this moment by a block that runs here"
+    if writer is not None:
+        who = f"thread {writer.thread} of block {writer.block}"
+        said = f"was written last by {who} at line {writer.line}, moment {writer.moment:,}"
+    Slot("debugwriter").html(f'<p class="smallprint"><code>{escape(array)}[{place}]</code> {said}.</p>')
 
 
 main()

@@ -12,14 +12,13 @@ from streamlit.testing.v1 import AppTest
 
 from engine.catalogue import KERNELS, LADDERS
 from tests.views.access.test_roles import come_as
-from tests.views.ladder.test_reveal import PRESS, press
+from tests.views.conftest import PRESS
 from tests.views.pages import html_of, opened
 from views.access.policy import PRESENTER, STUDENT
 from views.room import feed, tickets
 from views.room.feed import Feed
 from views.shared import presentation
 
-assert press  # a fixture
 HALL = {"ladder": "harris", "rung": "reduce_strided", "present": "1"}
 
 
