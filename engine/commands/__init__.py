@@ -67,8 +67,13 @@ def _record(options: argparse.Namespace) -> int:
 
 def _lab(options: argparse.Namespace) -> int:
     answer = options.answer(options)
-    print(json.dumps(answer.record) if options.json else answer.text)
+    print(json.dumps(answer.record) if options.json else _printable(answer.text))
     return exit_status(answer.status)
+
+
+def _printable(text: str) -> str:
+    """Return a text without the characters that command a terminal: a foreign file's messages may hold any."""
+    return "".join(each if each.isprintable() or each in "\n\t" else "\ufffd" for each in text)
 
 
 def _warm(options: argparse.Namespace) -> int:

@@ -4,16 +4,31 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from secrets import randbits
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from engine.commands.lab import Answer
 from engine.records import NotRunnable
 from engine.sheets import progress as kept
+from engine.sheets.alike import alike
 from engine.sheets.folder import faults, load, names
-from engine.sheets.grading import graded, handed_in, record, run_of, table, trials
+from engine.sheets.grading import (
+    ANSWER_FILES,
+    KERNEL_FILES,
+    Grade,
+    feedback,
+    graded,
+    handed_in,
+    marks,
+    record,
+    run_of,
+    table,
+    trials,
+)
+from engine.sheets.platforms import ARCHIVE, PLATFORMS, grade_table, unpack
 from engine.sheets.progress import Progress
 from engine.sheets.sheet import LEVELS, ORIGINS, Question, Sheet
 from engine.store import database
@@ -88,20 +103,62 @@ def try_sheet(name: str) -> Answer:
     return Answer(status, record, "\n".join(told))
 
 
-def grade(name: str, paths: Sequence[Path], seed: int | None = None) -> Answer:
-    """Grade the submissions at these paths. Status "wrong" if one of them failed.
+@dataclass(frozen=True)
+class Files:
+    """The files that `grade` writes: `table`, a CSV in the columns of `platform`; `feedback`, a folder of texts.
+
+    `alike`: list the submissions that are alike, too.
+    """
+
+    table: Path | None = None
+    platform: str = PLATFORMS[0]
+    feedback: Path | None = None
+    alike: bool = False
+
+
+def grade(name: str, paths: Sequence[Path], seed: int | None = None, files: Files = Files()) -> Answer:
+    """Grade the submissions at these paths, of which one may be an archive. Status "wrong" if one of them failed.
 
     `seed`: draws the runs at sizes that no sheet shows; by default it is new each time.
     """
     seed = randbits(32) if seed is None else seed
-    try:
-        sheet = load(name)
-        found = handed_in(sheet, paths)
-    except NotRunnable as refused:
-        return Answer("refused", {"sheet": name, "status": "refused", "reason": str(refused)}, str(refused))
-    grades = graded(sheet, found, seed)
+    with TemporaryDirectory() as folder:
+        try:
+            sheet = load(name)
+            if len(paths) == 1 and paths[0].suffix == ARCHIVE and paths[0].is_file():
+                unpack(paths[0], Path(folder), (*KERNEL_FILES, *ANSWER_FILES))
+                paths = [Path(folder)]
+            found = handed_in(sheet, paths)
+        except NotRunnable as refused:
+            return Answer("refused", {"sheet": name, "status": "refused", "reason": str(refused)}, str(refused))
+        grades = graded(sheet, found, seed)
     status = "ok" if all(each.passed for each in grades) else "wrong"
-    return Answer(status, record(sheet, grades, seed), table(sheet, grades))
+    made, told = dict(record(sheet, grades, seed)), [table(sheet, grades)]
+    if files.alike:
+        texts = {each.name: each.text for each in grades if each.text}
+        pairs = alike(texts, (sheet.start, sheet.solution))
+        made["alike"] = [asdict(pair) for pair in pairs]
+        told += [f"{pair.one} and {pair.other} are alike: {pair.share:.0%}" for pair in pairs] or ["No two are alike."]
+    try:
+        told += _written(sheet, grades, files)
+    except OSError as error:
+        return Answer("failed", {**made, "status": "failed", "reason": str(error)}, "\n".join([*told, str(error)]))
+    return Answer(status, made, "\n".join(told))
+
+
+def _written(sheet: Sheet, grades: Sequence[Grade], files: Files) -> list[str]:
+    """Write the files; return a line for each. OSError."""
+    told = []
+    if files.table is not None:
+        files.table.write_text(grade_table(sheet.title, marks(sheet, grades), files.platform), encoding="utf-8")
+        told.append(f"Written: {files.table}")
+    if files.feedback is not None:
+        for each in grades:
+            place = files.feedback / each.entry.removesuffix(Path(each.entry).suffix)
+            place.mkdir(parents=True, exist_ok=True)
+            (place / "feedback.txt").write_text(feedback(sheet, each), encoding="utf-8")
+        told.append(f"Written: {len(grades)} texts in {files.feedback}")
+    return told
 
 
 def progress(name: str | None) -> Answer:
@@ -166,10 +223,15 @@ def add_parsers(commands: Any, command: Callable[[argparse.Namespace], int]) -> 
     grade = commands.add_parser("grade", help="submissions of a lab sheet, checked one by one")
     grade.add_argument("sheet", metavar="SHEET", help=_NAMED)
     grade.add_argument("files", nargs="+", type=Path, metavar="FILE", help="a folder with a file or folder for each "
-                       "student; or files and folders, one each")  # fmt: skip
+                       "student, or its .zip; or files and folders, one each")  # fmt: skip
     grade.add_argument(
         "--seed", type=int, help="repeat the hidden runs of an earlier grading: its --json names the seed"
     )
+    grade.add_argument("--csv", type=Path, metavar="FILE", help="write the points as a table")
+    grade.add_argument("--for", dest="platform", choices=PLATFORMS, default=PLATFORMS[0], help="the columns of the "
+                       "table: of the platform that imports it")  # fmt: skip
+    grade.add_argument("--feedback", type=Path, metavar="FOLDER", help="write a text for each student")
+    grade.add_argument("--alike", action="store_true", help="list submissions that are alike, for you to judge")
     grade.set_defaults(command=command, answer=_graded)
     progress = commands.add_parser("progress", help="who is where in the lab sheets, from what this server has kept")
     progress.add_argument("sheet", nargs="?", metavar="SHEET", help="one sheet, check by check")
@@ -189,4 +251,5 @@ def _progress(options: argparse.Namespace) -> Answer:
 
 
 def _graded(options: argparse.Namespace) -> Answer:
-    return grade(options.sheet, options.files, options.seed)
+    files = Files(options.csv, options.platform, options.feedback, options.alike)
+    return grade(options.sheet, options.files, options.seed, files)

@@ -133,8 +133,11 @@ def check_of(table: Table, usual: Runs, kernel: Kernel | None) -> Check | Questi
     name, aim, advice = table.text("name", kind), table.text("aim"), table.text("advice")
     if kind == "time" and kernel is None:
         raise table.refusal("only what takes the place of a `kernel` is timed beside another one")
+    points = table.number("points", 1.0)
+    if points < 0:
+        raise table.refusal("`points` is not below 0")
     if kind == "question":
-        question = _question(table, name, aim, advice)
+        question = replace(_question(table, name, aim, advice), points=points)
         table.end()
         return question
     # A GPU chooses its own order of execution.
@@ -151,7 +154,7 @@ def check_of(table: Table, usual: Runs, kernel: Kernel | None) -> Check | Questi
     if kind != "time" and not (runs.n and runs.block_size):
         raise table.refusal("it needs an `n` and a `block_size` to run at")
     table.end()
-    return Check(name, aim, advice, quantity, limits, runs)
+    return Check(name, aim, advice, quantity, limits, runs, points)
 
 
 def _speedup(table: Table) -> Limit:

@@ -24,22 +24,25 @@ from engine.plan import settle
 from engine.records import Measurement, NotRunnable
 from engine.service import service
 from engine.sheets.judging import Answer, Asked, Estimation, Run, Submission, passed, verdicts
+from engine.sheets.platforms import NOBODY, Mark, Student, student_of
 from engine.sheets.sheet import Sheet, Verdict
 
-_KERNELS, _ANSWERS = (".cu", ".cuh", ".cpp"), (".txt", ".md")
+KERNEL_FILES, ANSWER_FILES = (".cu", ".cuh", ".cpp"), (".txt", ".md")
 _ANSWER = re.compile(r"^[ \t]*(?://|#|\*)?[ \t]*answer[ \t]+([\w-]+)[ \t]*[:=][ \t]*(.*?)[ \t]*$", re.I | re.M)
 
 
 @dataclass(frozen=True)
 class HandedIn:
-    """The files of one student. `name`: of the file or folder, without its ending; `submission`, or the `reason` why
-    there is none; `notes`: on files that are not plain UTF-8."""
+    """The files of one student. `name`: the student's; `submission`, or the `reason` why there is none; `notes`: on
+    files that are not plain UTF-8; `entry`: the name of the file or folder; `student`: as the platform names it."""
 
     name: str
     files: tuple[str, ...]
     submission: Submission | None
     reason: str | None = None
     notes: tuple[str, ...] = ()
+    entry: str = ""
+    student: Student = NOBODY
 
 
 def handed_in(sheet: Sheet, paths: Sequence[Path]) -> list[HandedIn]:
@@ -49,7 +52,9 @@ def handed_in(sheet: Sheet, paths: Sequence[Path]) -> list[HandedIn]:
             raise NotRunnable(f"There is no file or folder {path}.")
     entries = list(paths)
     if len(entries) == 1 and entries[0].is_dir():
-        entries = sorted(path for path in entries[0].iterdir() if path.is_dir() or path.suffix in _KERNELS + _ANSWERS)
+        entries = sorted(
+            path for path in entries[0].iterdir() if path.is_dir() or path.suffix in KERNEL_FILES + ANSWER_FILES
+        )
         entries = [path for path in entries if not path.name.startswith(".")]
     found = [_read(sheet, path) for path in entries]
     if not found:
@@ -69,7 +74,9 @@ def with_answers(text: str, answers: Mapping[str, str]) -> str:
 
 
 def _read(sheet: Sheet, path: Path) -> HandedIn:
-    name = _printable(path.stem if not path.is_dir() else path.name)
+    student, _ = student_of(path.name)
+    student = replace(student, name=_printable(path.name if path.is_dir() and not student.id else student.name))
+    name = student.name
     files: tuple[str, ...] = ()
     try:
         kernels, notes = _files(sheet, path)
@@ -78,19 +85,20 @@ def _read(sheet: Sheet, path: Path) -> HandedIn:
         texts = [text for text, _ in read]
         answers = [answers_in(text) for text in texts]
     except NotRunnable as refused:
-        return HandedIn(name, files, None, str(refused))
+        return HandedIn(name, files, None, str(refused), entry=path.name, student=student)
     joined = {question: value for found in answers for question, value in found.items()}
     file_name = files[0] if kernels else "kernel.cu"
     submission = Submission(texts[0] if kernels else None, joined, file_name)
-    return HandedIn(name, files, submission, notes=tuple(said for _, said in read if said))
+    return HandedIn(name, files, submission, notes=tuple(said for _, said in read if said),
+                    entry=path.name, student=student)  # fmt: skip
 
 
 def _files(sheet: Sheet, path: Path) -> tuple[list[Path], list[Path]]:
     """Return the kernel's file and the files of answers. Of several files with kernels, the one with the sheet's name
     counts."""
     found = sorted(path.iterdir()) if path.is_dir() and not path.is_symlink() else [path]
-    kernels = [each for each in found if each.suffix in _KERNELS]
-    notes = [each for each in found if each.suffix in _ANSWERS]
+    kernels = [each for each in found if each.suffix in KERNEL_FILES]
+    notes = [each for each in found if each.suffix in ANSWER_FILES]
     if len(kernels) > 1:
         kernels = [each for each in kernels if each.stem == sheet.name]
         if len(kernels) != 1:
@@ -158,13 +166,17 @@ def answer_of(sheet: Sheet, handle: service.Handle, asked: Asked) -> Answer:
 
 @dataclass(frozen=True)
 class Grade:
-    """The grade of one submission: its verdicts, or the `reason` why there are none. `notes`: on its files."""
+    """The grade of one submission: its verdicts, or the `reason` why there are none. `notes`: on its files; `entry`,
+    `student`, `text`: of the submission."""
 
     name: str
     files: tuple[str, ...]
     verdicts: tuple[Verdict, ...]
     reason: str | None = None
     notes: tuple[str, ...] = ()
+    entry: str = ""
+    student: Student = NOBODY
+    text: str = ""
 
     @property
     def passed(self) -> bool:
@@ -199,10 +211,47 @@ def graded(sheet: Sheet, found: Sequence[HandedIn], seed: int) -> list[Grade]:
 
 def _grade(sheet: Sheet, one: HandedIn, seed: int) -> Grade:
     if one.submission is None:
-        return Grade(one.name, one.files, (), one.reason)
+        return Grade(one.name, one.files, (), one.reason, entry=one.entry, student=one.student)
     run = run_of(sheet, f"grade {one.name}", DEADLINE_S)
     found = tuple(verdicts(sheet, one.submission, run, bool(gpus()), seed))
-    return Grade(one.name, one.files, found, notes=one.notes)
+    return Grade(one.name, one.files, found, None, one.notes, one.entry, one.student, one.submission.text or "")
+
+
+def points(sheet: Sheet, grade: Grade) -> float:
+    """Return the points of a submission: those of the checks that it passed."""
+    good = {verdict.check for verdict in grade.verdicts if verdict.passed}
+    return sum(check.points for check in sheet.checks if check.name in good)
+
+
+def marks(sheet: Sheet, grades: Sequence[Grade]) -> list[Mark]:
+    """Return the grades for a platform's table."""
+    return [
+        Mark(grade.student, points(sheet, grade), sheet.points, {check.name: _mark(_verdict(grade, check.name))
+             for check in sheet.checks}, feedback(sheet, grade, short=True))
+        for grade in grades
+    ]  # fmt: skip
+
+
+def feedback(sheet: Sheet, grade: Grade, short: bool = False) -> str:
+    """Return what a student is told: a line for each check with its points, and why it was missed; `short`: only the
+    missed checks."""
+    if grade.reason is not None:
+        return grade.reason
+    lines = []
+    for check in sheet.checks:
+        found = _verdict(grade, check.name)
+        good = found is not None and bool(found.passed)
+        told = found.sentence if found is not None else "Not checked."
+        if not (short and good):
+            lines.append(f"{check.name} ({check.points if good else 0:g} of {check.points:g}): {told}")
+    if short:
+        return " ".join(lines)
+    head = f"{sheet.title}: {points(sheet, grade):g} of {sheet.points:g} points"
+    return "\n".join([head, "", *lines, *grade.notes, ""])
+
+
+def _verdict(grade: Grade, check: str) -> Verdict | None:
+    return next((one for one in grade.verdicts if one.check == check), None)
 
 
 def record(sheet: Sheet, grades: Sequence[Grade], seed: int) -> Mapping[str, Any]:
@@ -213,12 +262,16 @@ def record(sheet: Sheet, grades: Sequence[Grade], seed: int) -> Mapping[str, Any
         "seed": seed,
         "status": "ok" if all(grade.passed for grade in grades) else "wrong",
         "reason": None,
-        "checks": [{"check": check.name, "aim": check.aim} for check in sheet.checks],
+        "points": sheet.points,
+        "checks": [{"check": check.name, "aim": check.aim, "points": check.points} for check in sheet.checks],
         "submissions": [
             {
                 "name": grade.name,
                 "files": list(grade.files),
                 "passed": grade.passed,
+                "id": grade.student.id,
+                "late": grade.student.late,
+                "points": points(sheet, grade),
                 "reason": grade.reason,
                 "notes": list(grade.notes),
                 "checks": [asdict(verdict) for verdict in grade.verdicts],
@@ -232,18 +285,17 @@ def table(sheet: Sheet, grades: Sequence[Grade]) -> str:
     """Return a line for each submission: a mark for each check, and the sentence of the first missed one."""
     names = [check.name for check in sheet.checks]
     wide = max([len("submission"), *(len(grade.name) for grade in grades)])
-    head = "  ".join([f"{'submission':{wide}}", *names])
-    rows = [_row(grade, names, wide) for grade in grades]
+    head = "  ".join([f"{'submission':{wide}}", "points", *names])
+    rows = [_row(sheet, grade, wide) for grade in grades]
     good = sum(grade.passed for grade in grades)
     notes = [f"{grade.name}: {note}" for grade in grades for note in grade.notes]
     return "\n".join([sheet.title, head, *rows, *notes, f"{good} of {len(grades)} passed."])
 
 
-def _row(grade: Grade, names: Sequence[str], wide: int) -> str:
-    found = {verdict.check: verdict for verdict in grade.verdicts}
-    marks = [f"{_mark(found.get(name)):{len(name)}}" for name in names]
+def _row(sheet: Sheet, grade: Grade, wide: int) -> str:
+    marks = [f"{_mark(_verdict(grade, check.name)):{len(check.name)}}" for check in sheet.checks]
     missed = grade.reason or next((one.sentence for one in grade.verdicts if one.passed is False), "")
-    return "  ".join([f"{grade.name:{wide}}", *marks, missed]).rstrip()
+    return "  ".join([f"{grade.name:{wide}}", f"{points(sheet, grade):6g}", *marks, missed]).rstrip()
 
 
 def _mark(verdict: Verdict | None) -> str:

@@ -78,7 +78,7 @@ class Limit:
 @dataclass(frozen=True)
 class Check:
     """A check of the student's file: in every one of `runs` the `quantity` must keep to all `limits`. `name`: in
-    answers and tables; `aim`: the task in a sentence; `advice`: for a student who misses it."""
+    answers and tables; `aim`: the task in a sentence; `advice`: for a student who misses it; `points`: for passing."""
 
     name: str
     aim: str
@@ -86,12 +86,14 @@ class Check:
     quantity: Quantity
     limits: tuple[Limit, ...]
     runs: Runs
+    points: float = 1.0
 
 
 @dataclass(frozen=True)
 class Question:
-    """`name`, `advice`: as of a Check; `aim`: the question. `answer`: the letter of the right one of `choices`; without
-    choices a number, met within the fraction `tolerance` of it. `because`: the reason, shown after an answer."""
+    """`name`, `advice`, `points`: as of a Check; `aim`: the question. `answer`: the letter of the right one of
+    `choices`; without choices a number, met within the fraction `tolerance` of it. `because`: the reason, shown after
+    an answer."""
 
     name: str
     aim: str
@@ -100,6 +102,7 @@ class Question:
     answer: str | float
     tolerance: float
     because: str
+    points: float = 1.0
 
     @property
     def lettered(self) -> dict[str, str]:
@@ -150,6 +153,11 @@ class Sheet:
     def function(self) -> str | None:
         """Return the kernel that the student's file must have; None: there is no file."""
         return self.launch.kernel if self.launch else self.kernel
+
+    @property
+    def points(self) -> float:
+        """Return the points of all checks."""
+        return sum(check.points for check in self.checks)
 
     @property
     def questions(self) -> tuple[Question, ...]:

@@ -1,0 +1,138 @@
+"""A course's learning platform: the archive of submissions that it hands out, and the table of grades that it takes.
+
+Moodle names a student's folder or file "Ada Lovelace_4711_assignsubmission_file_..."; Canvas names a file
+"lovelaceada_LATE_815_90210_mine.cu". Both are read as they come; any other name is the student's.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from engine.compile.limits import SOURCE_BYTES
+from engine.records import NotRunnable
+
+ARCHIVE = ".zip"
+MOST_FILES, MOST_BYTES = 5_000, 256 << 20  # of an archive; a file beyond SOURCE_BYTES is refused with its student
+PLATFORMS = ("plain", "moodle", "canvas")
+_MOODLE = re.compile(r"(?P<name>.+?)_(?P<id>\d+)_assignsubmission_(?:file|onlinetext)(?:_(?P<file>.*))?")
+_CANVAS = re.compile(r"(?P<name>[^_]+)_(?P<late>LATE_)?(?P<id>\d+)_\d+(?:_(?P<file>.+))?")
+
+
+@dataclass(frozen=True)
+class Student:
+    """`name`: as the platform writes it; `id`: its number there, "" if unknown; `late`: handed in after the deadline,
+    as far as the name tells."""
+
+    name: str
+    id: str = ""
+    late: bool = False
+
+
+NOBODY = Student("")
+
+
+def student_of(entry: str) -> tuple[Student, str]:
+    """Return the student of a file's or folder's name, and the name of the student's own file, "" for a folder."""
+    for pattern in (_MOODLE, _CANVAS):
+        if found := pattern.fullmatch(entry):
+            parts = found.groupdict()
+            return Student(parts["name"], parts["id"], bool(parts.get("late"))), parts["file"] or ""
+    return Student(entry.rpartition(".")[0] or entry), entry
+
+
+def unpack(archive: Path, folder: Path, wanted: Sequence[str]) -> None:
+    """Write the files of an archive to `folder`, in a folder for each student: those whose ending is `wanted`.
+
+    NotRunnable: it is no archive, or holds too much.
+    """
+    try:
+        with zipfile.ZipFile(archive) as packed:
+            entries = [each for each in packed.infolist() if not each.is_dir() and _is_plain(each, wanted)]
+            if len(entries) > MOST_FILES or sum(min(each.file_size, SOURCE_BYTES) for each in entries) > MOST_BYTES:
+                raise NotRunnable(f"{archive.name} holds more than {MOST_FILES:,} files or {MOST_BYTES >> 20} MB.")
+            for each in entries:
+                path = PurePosixPath(each.filename)
+                # A folder that all entries share is that of the archive.
+                parts = path.parts[1:] if _common(entries) and len(path.parts) > 2 else path.parts
+                entry = parts[0]
+                own = parts[-1] if len(parts) > 1 else student_of(entry)[1] or entry
+                place = folder / _folder_name(entry, len(parts) > 1)
+                place.mkdir(exist_ok=True)
+                with packed.open(each) as file:
+                    (place / own).write_bytes(file.read(SOURCE_BYTES + 1))
+    except (zipfile.BadZipFile, OSError, RuntimeError, NotImplementedError) as error:
+        raise NotRunnable(f"{archive.name} cannot be unpacked: {error}.") from None
+
+
+def _is_plain(entry: zipfile.ZipInfo, wanted: Sequence[str]) -> bool:
+    """Return whether an entry is a file that is read: no link, and inside the archive's own folder."""
+    path = PurePosixPath(entry.filename.replace("\\", "/"))
+    hidden = any(part.startswith((".", "__MACOSX")) for part in path.parts)
+    link = (entry.external_attr >> 16) & 0o170000 == 0o120000
+    return path.suffix in wanted and not link and not path.is_absolute() and ".." not in path.parts and not hidden
+
+
+def _common(entries: Sequence[zipfile.ZipInfo]) -> bool:
+    paths = [PurePosixPath(each.filename).parts for each in entries]
+    return len({parts[0] for parts in paths}) == 1 and all(len(parts) > 2 for parts in paths)
+
+
+def _folder_name(entry: str, is_folder: bool) -> str:
+    """Return a student's folder: of a file's name without the name of the student's own file, so two files meet."""
+    if is_folder:
+        return entry
+    student, own = student_of(entry)
+    return entry.removesuffix(f"_{own}") if student.id else student.name
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A student's grade for a platform's table. `points` of `most`; `checks`: name -> "ok", "no" or "-"."""
+
+    student: Student
+    points: float
+    most: float
+    checks: dict[str, str]
+    feedback: str
+
+
+def grade_table(title: str, marks: Sequence[Mark], platform: str) -> str:
+    """Return the grades as CSV, in the columns that a platform imports; `plain` has every check."""
+    out = io.StringIO()
+    write = csv.writer(out, lineterminator="\n").writerow
+    if platform == "moodle":
+        write(["Identifier", "Full name", "Grade", "Maximum Grade", "Feedback comments"])
+        for mark in marks:
+            identifier = f"Participant {mark.student.id}" if mark.student.id else ""
+            write(
+                [identifier, _cell(mark.student.name), _number(mark.points), _number(mark.most), _cell(mark.feedback)]
+            )
+    elif platform == "canvas":
+        write(["Student", "ID", "SIS User ID", "SIS Login ID", "Section", title])
+        write(["    Points Possible", "", "", "", "", _number(max((mark.most for mark in marks), default=0))])
+        for mark in marks:
+            write([_cell(mark.student.name), mark.student.id, "", "", "", _number(mark.points)])
+    else:
+        names = list(marks[0].checks) if marks else []
+        write(["student", "id", "late", "points", "of", *names, "feedback"])
+        for mark in marks:
+            checks = [mark.checks[name] for name in names]
+            late = "late" if mark.student.late else ""
+            write([_cell(mark.student.name), mark.student.id, late, _number(mark.points), _number(mark.most), *checks,
+                   _cell(mark.feedback)])  # fmt: skip
+    return out.getvalue()
+
+
+def _cell(text: str) -> str:
+    """Return a text that no spreadsheet takes for a formula."""
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t") else text
+
+
+def _number(value: float) -> str:
+    return f"{value:g}"
