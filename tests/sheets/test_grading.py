@@ -174,7 +174,7 @@ def test_any_kernel_is_graded_by_the_sheets_own_launch(tmp_path: Path, capsys: p
 
 
 def test_a_submission_commands_no_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "eve.cu").write_text("#error \x1b[2J\x1b]0;owned\x07\n")
+    (tmp_path / "eve.cu").write_text("__global__ void k() {}\n#error \x1b[2J\x1b]0;owned\x07\n")
     assert main(["check", str(tmp_path / "eve.cu")]) == 2
     told = capsys.readouterr().out
     assert "owned" in told and "\x1b" not in told and "\x07" not in told
