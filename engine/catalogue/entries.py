@@ -11,8 +11,9 @@ from typing import Literal
 
 from engine.catalogue.gpu_models import GpuModel
 from engine.records import Array, Check, Choice, Plan, Settled
+from engine.records.shipped import shipped
 
-CUDA_FOLDER = Path(__file__).parents[2] / "cuda"
+CUDA_FOLDER = shipped("cuda")
 
 # The labels of a .cu header comment, in their order. The text of a rung on a page is this header.
 HEADER_LABELS = ("Idea", "Fixes", "Limit", "Conditions", "Lecture")

@@ -15,14 +15,13 @@ import sys
 import threading
 from collections.abc import Callable
 from multiprocessing.connection import Connection
-from pathlib import Path
 from typing import Any, TypeVar
 
 from engine.compile.answers import MOST_BYTES, BadAnswer, unpacked
 from engine.compile.limits import CPU_S, StoppedCompilation, TookTooLong, check_text
 from engine.records import CompileError, NotRunnable
+from engine.records.shipped import ROOT
 
-ROOT = Path(__file__).parents[2]
 _END_S = 5.0  # a server ends at once when told to
 Value = TypeVar("Value")
 

@@ -25,9 +25,10 @@ from engine.history.methods import method_of_peers, methods
 from engine.machine.rates import peak_of, rates_of
 from engine.plan import Key
 from engine.records import CACHE_STATES, Measurement, Plan, Rates, Settled, Timing
+from engine.records.shipped import shipped
 from engine.records.words import cpu_named_in
 
-FOLDER = Path(__file__).parents[2] / "recorded"
+FOLDER = shipped("recorded")
 FORMAT = 2
 NEEDS_GPU = "Recording needs a GPU that CUDA can use; `python -m engine doctor` says what is missing."
 # The columns that say which choice a row belongs to: those of engine.plan.key.

@@ -18,9 +18,10 @@ from typing import Any
 
 from engine.catalogue import KERNELS, Ladder
 from engine.records.counters import COUNTERS, ON_LINES
+from engine.records.shipped import shipped
 from engine.records.words import text_of, time_text
 
-FOLDER = Path(__file__).parents[2] / "questions"
+FOLDER = shipped("questions")
 MOST_CHOICES, LONGEST = 6, 300  # of one question; characters of its text
 BANDS = 4
 NEAR, SPREAD = 0.04, 2.0  # parts; no edge is nearer to the right value, and the bands cover at least this factor

@@ -13,6 +13,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from engine.records.shipped import ROOT, shipped
+
 CUDA_NEEDED = 13000  # the driver must support CUDA 13
 # NVML's reasons for a clock below its maximum, and whether each slows a kernel down.
 THROTTLE_REASONS = {
@@ -64,10 +66,11 @@ def _versions() -> dict[str, Any]:
 
 
 def _commit() -> str | None:
-    folder = Path(__file__).parents[2]
+    if not (ROOT / ".git").exists():  # or git would name the commit of a repository around an installed program
+        return os.environ.get("KERNEL_LADDER_COMMIT")
     try:
         asked = subprocess.run(
-            ["git", "-C", str(folder), "rev-parse", "--short=12", "HEAD"],
+            ["git", "-C", str(ROOT), "rev-parse", "--short=12", "HEAD"],
             capture_output=True,
             text=True,
             timeout=5,
@@ -146,13 +149,14 @@ def _nvml_handle() -> Any:
 
 
 ENGINE, KERNELS = "engine/**/*.py", "cuda/**/*.cu"
-ROOT = Path(__file__).parents[2]
 
 
 @lru_cache(maxsize=2)
 def program_version(*files: str) -> str:
     """Return a digest of the text of these files. Two programs with equal ENGINE and KERNELS run a choice alike."""
     found = hashlib.sha256()
-    for path in sorted(path for pattern in files for path in ROOT.glob(pattern)):
-        found.update(str(path.relative_to(ROOT)).encode() + path.read_bytes())
+    for pattern in sorted(files):
+        root = ROOT if pattern == ENGINE else shipped("cuda").parent
+        for path in sorted(root.glob(pattern)):
+            found.update(str(path.relative_to(root)).encode() + path.read_bytes())
     return found.hexdigest()[:16]

@@ -11,11 +11,11 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from multiprocessing.connection import Connection, wait
-from pathlib import Path
 from typing import Any, Protocol
 
 from engine.machine.devices import HostGpu, cores, memory_bytes
 from engine.records import Progress
+from engine.records.shipped import ROOT
 from engine.service.job import Cancelled, JobFailed, JobTimeout, Outcome, WorkerDied
 
 START_S = 60.0  # until a worker must be ready: a first import of CuPy from a cold disk takes 10 s
@@ -23,7 +23,6 @@ REAP_S = 5.0  # SIGKILL ends a process with an endless kernel in 0.1 s on an H20
 STOP_S = 0.25  # until a cancelled job must stop by itself; then its worker is killed
 EMULATOR_NICE = 5  # the emulator shares the cores with the web server, which must respond quickly
 EMULATED_BYTES = 5 << 28  # memory of a worker during the largest run: 2^26 doubles take 1.21 GB
-ROOT = Path(__file__).parents[2]
 
 
 class Slot(Protocol):

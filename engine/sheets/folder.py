@@ -21,6 +21,7 @@ from engine.lectures.claim import STATUS, Counted, Findings, Quantity, Relation,
 from engine.lectures.templates import Today, today
 from engine.records import Choice, NotRunnable
 from engine.records.counters import COUNTERS
+from engine.records.shipped import shipped
 from engine.records.words import whole_number
 from engine.sheets.sheet import HINTS, LETTERS, LEVELS, ORIGINS, SOLUTION, Check, Limit, Question, Runs, Sheet, Wrong
 
@@ -241,7 +242,7 @@ def of_rung(rung: Kernel, goal: Kernel) -> str:
     return re.sub(rf"\b{rung.name}\b", goal.name, body)
 
 
-FOLDER = Path(__file__).parents[2] / "sheets"
+FOLDER = shipped("sheets")
 FILE = "sheet.toml"
 ELSEWHERE = "KERNEL_LADDER_SHEETS"  # an environment variable: more folders of sheets, as PATH lists folders
 

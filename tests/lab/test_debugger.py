@@ -184,7 +184,9 @@ def test_a_long_recording_ends_with_a_sentence() -> None:
     assert found.state(line=4)["k"] > 1000
 
 
-ENDING = [one for one in KERNELS.values() if one.emulated and one.processor == "gpu" and one.expect == "ok"]
+# Not those of wgmma, whose unoptimised build waits too late for its sums.
+ENDING = [one for one in KERNELS.values() if one.emulated and one.processor == "gpu" and one.expect == "ok"
+          and "wgmma" not in one.text]  # fmt: skip
 
 
 @pytest.mark.sampled(quick=20, thorough=4)

@@ -54,6 +54,7 @@ def main() -> None:
         slides.show(draft)
         return
     with tools:
+        steps = st.container(width="content")  # first, so no button comes into the place of the ladder's Edit
         buttons(draft)
     left, right = st.columns([1.2, 1], gap="medium")
     with left:
@@ -68,7 +69,7 @@ def main() -> None:
                      "present": slides.begin, **outcome.stepping(draft.id)})  # fmt: skip
     publish(topic, drafts.draft_of(draft.id) or draft, ladder, own)
     if asked:
-        with tools:
+        with steps:
             step_button(asked)
     wanted = st.session_state.pop(REQUEST, None)
     if wanted and asked and wanted["draft"] == draft.id:

@@ -10,9 +10,10 @@ from functools import lru_cache
 from pathlib import Path
 
 from engine.catalogue import Ladder, Rung
+from engine.records.shipped import shipped
 from engine.store import presentation as store
 
-FOLDER = Path(__file__).parents[2] / "notes"
+FOLDER = shipped("notes")
 LONGEST = 20_000  # characters
 
 
