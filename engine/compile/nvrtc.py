@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from contextlib import nullcontext
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -50,6 +51,16 @@ _ADVICE = (
     (re.compile('^namespace "cub" has no member "Sum"'), "; CUDA 13 has cuda::std::plus<> in its place"),
     (re.compile('^namespace "(cub|thrust)" has no member "\\w+"'), r"; CUDA 13's \1 does not have it"),
 )
+_UNDEFINED = re.compile(r'^identifier "(\w+)" is undefined')
+_NO_MEMBER = re.compile(r'has no member "(\w)"')
+# Words of CUDA that a text may misspell.
+BUILT_IN = (
+    "threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize", "__syncthreads", "__syncwarp", "__shfl_sync",
+    "__shfl_down_sync", "__shfl_up_sync", "__shfl_xor_sync", "__ballot_sync", "__any_sync", "__all_sync",
+    "__threadfence", "__threadfence_block", "atomicAdd", "atomicSub", "atomicMax", "atomicMin", "atomicExch",
+    "atomicCAS", "atomicAnd", "atomicOr", "__shared__", "__global__", "__device__", "__constant__", "__restrict__",
+    "sqrtf", "fminf", "fmaxf", "printf",
+)  # fmt: skip
 _ERROR = re.compile(r"(?:^|: )(?:catastrophic |internal )?error(?: #[\w-]+)?: (.+)$", re.MULTILINE)
 
 
@@ -238,6 +249,18 @@ def _shortened(log: str) -> str:
     return f"{log[:LOG_BYTES]}\n(The log goes on for {len(log) - LOG_BYTES:,} characters.)"
 
 
+def _meant(what: str, text: str) -> str:
+    """Return what was perhaps meant, if an error names a word that differs a little from one of CUDA or of the text."""
+    if (member := _NO_MEMBER.search(what)) and member[1].lower() in ("x", "y", "z"):
+        return f"; perhaps `{member[1].lower()}` was meant"
+    if not (found := _UNDEFINED.search(what)):
+        return ""
+    wrong = found[1]
+    words = {word.lower(): word for word in (*re.findall(r"[A-Za-z_]\w*", text), *BUILT_IN) if word != wrong}
+    near = get_close_matches(wrong.lower(), words, n=1, cutoff=0.8)
+    return f"; perhaps `{words[near[0]]}` was meant" if near else ""
+
+
 def _first_error(source: Source, log: str) -> CompileError:
     """Return the first error of the log in one sentence, preferably one in the file's own lines."""
     lines = [text for text in log.splitlines() if _ERROR.search(text)]
@@ -253,7 +276,9 @@ def _first_error(source: Source, log: str) -> CompileError:
     if first.startswith("At end of source"):
         line = max(1, len(source.text.splitlines()))
         what += " before the file ends"
-    what += next((found.expand(advice) for asked, advice in _ADVICE if (found := asked.search(what))), "")
+    what += next((found.expand(advice) for asked, advice in _ADVICE if (found := asked.search(what))), "") or _meant(
+        what, source.text
+    )
     package = next((package for header, package in _PACKAGES.items() if f'"{header}"' in what), None)
     if package is not None:
         what += f", which the Python package {package} brings (pip install {package})"

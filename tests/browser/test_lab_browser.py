@@ -240,6 +240,22 @@ def test_a_file_is_opened_and_saved_and_the_tries_are_presented(page: Page, addr
     expect(page.locator(".told")).to_contain_text("alt.cu was read as Windows-1252")
 
 
+@pytest.mark.thorough
+def test_two_tabs_on_one_draft_see_each_other_and_undo_brings_ones_own_text_back(page: Page, address: str) -> None:
+    text = editor_at(page, f"{address}{SAXPY}")
+    other = page.context.new_page()
+    theirs = editor_at(other, page.url)
+    typed(page, "a * x[i]", "one + ")
+    expect(theirs).to_contain_text("one + a * x[i]")
+    typed(other, "a * x[i]", "two + ")
+    expect(text).to_contain_text("one + two + a * x[i]")
+    expect(page.locator("[data-part=told]")).to_contain_text("Another tab changed this text")
+    text.press("Control+z")
+    expect(theirs).to_contain_text("one + a * x[i]")
+    expect(theirs).not_to_contain_text("two")
+    other.close()
+
+
 @pytest.mark.release
 def test_a_draft_survives_the_server(page: Page, tmp_path: Path) -> None:
     port = free_port()

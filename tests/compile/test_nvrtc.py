@@ -16,6 +16,27 @@ BROKEN = (
     ('extern "C" __global__ void k(int *o) {\n  o[0] = 1;\n', 2, 'expected a "}" before the file ends.'),
     ("\n#include <no_such_file.h>\n", 2, 'cannot open source file "no_such_file.h".'),
     ("#error not yet.\n", 1, "#error directive: not yet."),
+    (
+        "__global__ void k(int *o) {\n  o[threadIDx.x] = 1; }",
+        2,
+        'identifier "threadIDx" is undefined; perhaps `threadIdx` was meant.',
+    ),
+    (
+        "__global__ void k(int *o) {\n  int first = 1;\n  o[0] = frist; }",
+        3,
+        'identifier "frist" is undefined; perhaps `first` was meant.',
+    ),
+    (
+        "__global__ void k(int *o) {\n  __syncthread(); }",
+        2,
+        'identifier "__syncthread" is undefined; perhaps `__syncthreads` was meant.',
+    ),
+    (
+        "__global__ void k(int *o) {\n  o[threadIdx.X] = 1; }",
+        2,
+        'class "uint3" has no member "X"; perhaps `x` was meant.',
+    ),
+    ("__global__ void k(int *o) {\n  o[0] = elsewhere; }", 2, 'identifier "elsewhere" is undefined.'),
     ("\n\n__global__ void k(int x) { __shared__ int a[x]; }", 3, "expression must have a constant value."),
 )
 

@@ -6,6 +6,9 @@ export function stored(id) {
   try { return JSON.parse(localStorage.getItem(PREFIX + id)); } catch { return null; }
 }
 
+// Whether a name in the browser's store is that of a draft.
+export const isOf = (name, id) => name === PREFIX + id;
+
 // Keep parts of a draft: its text, its file's name, its tries. False if the browser stores nothing.
 export function keep(id, parts) {
   const kept = JSON.stringify({ ...stored(id), ...parts });

@@ -1,6 +1,6 @@
 // The component: a source that is edited, checked and stored. The browser owns the text and sends it to the server.
 
-import { forgetOldest, keep, stored } from './drafts.js';
+import { forgetOldest, isOf, keep, stored } from './drafts.js';
 import { cuda } from './language.js';
 import { gutters } from './marks.js';
 import { copy, download, linkOf, read, tooLong } from './sharing.js';
@@ -93,9 +93,10 @@ class Editor {
   updated(update) {
     if (update.docChanged) {
       this.text = update.state.doc.toString();
-      this.changed = true;
+      this.changed = !this.following;
       if (this.since) this.since = this.since.compose(update.changes);
       this.outdate(true);
+      if (this.following) return;  // the other tab has stored and sent this text
       this.later('keep', KEEP_MS, () => { this.keep(); this.outdate(); });
       this.later('tell', TELL_MS, () => this.tell());
     }
@@ -184,6 +185,21 @@ class Editor {
     this.tell();
   }
 
+  // Another tab with this draft has stored a text: show it. Undo brings the text of this tab back.
+  follow() {
+    const kept = stored(this.draft);
+    if (!this.view || typeof kept?.text !== 'string' || !newer(kept, this)) return;
+    Object.assign(this, { at: kept.at, reset: kept.reset ?? this.reset, file: kept.file ?? this.file });
+    this.parts.file.textContent = this.file;
+    if (kept.text === this.text) return;
+    for (const timer of Object.values(this.timers ?? {})) clearTimeout(timer);
+    this.following = true;
+    this.view.dispatch({ changes: { from: 0, to: this.view.state.doc.length, insert: kept.text } });
+    this.following = false;
+    this.outdate();
+    this.say('Another tab changed this text. Undo brings yours back.');
+  }
+
   open(name, { text, said }) {
     this.replace(text, name);
     if (said) this.say(said);
@@ -222,6 +238,7 @@ class Editor {
     on(parts.text, 'focusout', () => { if (this.changed) { this.keep(); this.tell(); } });
     on(window, 'pagehide', () => { if (this.changed) this.keep(); });
     on(window, 'kernelladder-marks', () => this.mark());
+    on(window, 'storage', ({ key }) => { if (isOf(key, this.draft)) this.follow(); });
     on(document, 'click', (event) => {
       const [, kind, number] = event.target.closest?.('a[href^="#"]')?.hash.match(/^#([LT])(\d+)$/) ?? [];
       if (!kind || !this.view) return;
