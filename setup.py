@@ -33,6 +33,6 @@ setup(
     package_data={"": ["**/*"]},
     exclude_package_data={"": ["**/*.pyc"]},
     py_modules=["dashboard"],
-    install_requires=required("requirements.txt"),
+    install_requires=[*required("requirements.txt"), *required("requirements-common.txt")],
     extras_require={name: required(f"requirements-{name}.txt") for name in ("gpu", "cluster")},
 )

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from engine.compile.confinement import FIX, missing_confinement
-from engine.machine.environment import driver_state, has_gpu
+from engine.machine.environment import DRIVERS, REQUIREMENTS, cuda_major, driver_state, has_gpu
 from engine.records import NotRunnable, Source
 from engine.service import service
 from engine.service.health import compiler_trouble, server_readiness
@@ -22,7 +22,7 @@ from engine.store.cupy_cache import VARIABLE, cache_trouble
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 # A laptop without these runs everything on the emulator.
 OPTIONAL = ("NVIDIA driver", "GPU", "cuBLAS", "browser")
-REINSTALL = "pip install -r requirements.txt -c constraints.txt"
+REINSTALL = "pip install -r {} -c {}".format(*REQUIREMENTS[cuda_major()])
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,9 @@ def _headers() -> str:
 def _driver() -> str:
     state = driver_state()
     if state != "ok":
-        raise _Missing(state, "For times on this computer: an NVIDIA GPU, and driver 580 or newer.")
+        raise _Missing(
+            state, f"For times on this computer: an NVIDIA GPU, and driver {DRIVERS[cuda_major()]} or newer."
+        )
     import cupy
 
     known = cupy.cuda.runtime.driverGetVersion()

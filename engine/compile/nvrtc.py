@@ -31,6 +31,7 @@ _NAMES_CUDA = re.compile(r"\bcuda\s*::|<cuda/|\bnamespace\s+cuda\b")
 STANDARD_HEADERS = Path(__file__).parent / "include"
 UNOPTIMISED = "-G"  # the option of a build that keeps every variable, and says in its PTX where
 TENSOR_MAP_BYTES = 128
+_WHEELS = ("cu13", "cuda_runtime", "cuda_nvcc", "curand")
 _PARAMETER = re.compile(r"\.param (?:\.align \d+ )?\.[a-z](\d+) \w+(?:\[(\d+)\])?")
 # CUDA headers from separate packages: one is small and required, the other has 60 MB.
 _PACKAGES = {"crt/mma.h": "nvidia-cuda-crt", "curand_kernel.h": "nvidia-curand"}
@@ -230,8 +231,8 @@ def check_capability(needed: str, own: str, name: str, gpu: str = "") -> None:
 @lru_cache(maxsize=1)
 def include_folders() -> tuple[str, ...]:
     """Return the header folders: C, `cooperative_groups.h` (the runtime's wheel), and CuPy's CCCL (libcu++, CUB,
-    Thrust)."""
-    folders = [STANDARD_HEADERS, *(folder / "cu13" / "include" for folder in _package("nvidia"))]
+    Thrust). CUDA 13's wheels share a folder, CUDA 12's have one each."""
+    folders = [STANDARD_HEADERS, *(folder / part / "include" for folder in _package("nvidia") for part in _WHEELS)]
     cccl = (folder / "_core" / "include" / "cupy" / "_cccl" for folder in _package("cupy"))
     folders += [folder / part for folder in cccl for part in ("libcudacxx", "cub", "thrust")]
     return tuple(str(folder) for folder in folders if folder.is_dir())

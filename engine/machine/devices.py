@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from engine.machine.environment import CUDA_NEEDED
+from engine.machine.environment import cuda_major
 from engine.machine.rates import fp32_lanes
 
 
@@ -93,7 +93,7 @@ def _all_gpus() -> tuple[HostGpu, ...]:
     except Exception:  # not installed, no driver or no permission: there is no usable GPU
         return ()
     try:
-        if nvml.nvmlSystemGetCudaDriverVersion() < CUDA_NEEDED:
+        if nvml.nvmlSystemGetCudaDriverVersion() < 1000 * cuda_major():
             return ()
         driver = str(nvml.nvmlSystemGetDriverVersion())
         handles = [nvml.nvmlDeviceGetHandleByIndex(index) for index in range(nvml.nvmlDeviceGetCount())]

@@ -15,7 +15,10 @@ from typing import Any
 
 from engine.records.shipped import ROOT, shipped
 
-CUDA_NEEDED = 13000  # the driver must support CUDA 13
+# The packages of the compiler, by CUDA's major version: one of them is installed. The driver must know that version.
+NVRTC_PACKAGES = {13: "nvidia-cuda-nvrtc", 12: "nvidia-cuda-nvrtc-cu12"}
+DRIVERS = {13: 580, 12: 525}  # the first driver of each version
+REQUIREMENTS = {13: ("requirements.txt", "constraints.txt"), 12: ("requirements-cuda12.txt", "constraints-cuda12.txt")}
 # NVML's reasons for a clock below its maximum, and whether each slows a kernel down.
 THROTTLE_REASONS = {
     0x4: "power cap",
@@ -27,8 +30,21 @@ THROTTLE_REASONS = {
 
 
 @lru_cache(maxsize=1)
+def cuda_major() -> int:
+    """Return the major version of the installed CUDA; 13 if none is."""
+    return next((major for major, package in NVRTC_PACKAGES.items() if _version(package)), 13)
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+@lru_cache(maxsize=1)
 def has_gpu() -> bool:
-    """Return whether CUDA 13 can use a GPU here. It asks the driver, so a page need not load CuPy."""
+    """Return whether the installed CUDA can use a GPU here. It asks the driver, so a page need not load CuPy."""
     return driver_state() == "ok"
 
 
@@ -40,8 +56,13 @@ def driver_state() -> str:
     except OSError:
         return "There is no NVIDIA driver on this machine (libcuda.so.1 is not found)."
     known = ctypes.c_int()
-    if cuda.cuDriverGetVersion(ctypes.byref(known)) != 0 or known.value < CUDA_NEEDED:
-        return f"The NVIDIA driver knows CUDA {known.value // 1000}.{known.value % 1000 // 10}; 13.0 is needed."
+    needed = cuda_major()
+    if cuda.cuDriverGetVersion(ctypes.byref(known)) != 0 or known.value < 1000 * needed:
+        older = known.value // 1000
+        fitting = f" {REQUIREMENTS[older][0]} fits it." if older in REQUIREMENTS else ""
+        return (
+            f"The NVIDIA driver knows CUDA {older}.{known.value % 1000 // 10}; {needed}.0 is installed here.{fitting}"
+        )
     count = ctypes.c_int()
     status = cuda.cuInit(0) or cuda.cuDeviceGetCount(ctypes.byref(count))
     if status != 0 or count.value == 0:
@@ -57,12 +78,9 @@ def environment() -> dict[str, Any]:
 @lru_cache(maxsize=1)
 def _versions() -> dict[str, Any]:
     found: dict[str, Any] = {"python": platform.python_version(), "commit": _commit()}
-    for name, package in (("cupy", "cupy-cuda13x"), ("nvrtc", "nvidia-cuda-nvrtc"), ("cuda", "nvidia-cuda-runtime")):
-        try:
-            found[name] = version(package)
-        except PackageNotFoundError:
-            found[name] = None
-    return found
+    major, nvrtc = cuda_major(), NVRTC_PACKAGES[cuda_major()]
+    packages = {"cupy": f"cupy-cuda{major}x", "nvrtc": nvrtc, "cuda": nvrtc.replace("nvrtc", "runtime")}
+    return found | {name: _version(package) for name, package in packages.items()}
 
 
 def _commit() -> str | None:

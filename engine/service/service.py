@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 from engine.backends.measure import DEADLINES_S, failed
 from engine.catalogue import kernel_named
 from engine.machine.devices import HostGpu, device_summary, gpus
+from engine.machine.environment import NVRTC_PACKAGES
 from engine.plan import check_here, plan, settle
 from engine.records import Choice, Measurement, NotRunnable, Settled
 from engine.service.job import CHECKING, Cancelled, Job, JobFailed, JobTimeout, Rejected, WorkerDied
@@ -356,7 +357,7 @@ def _digest(*parts: object) -> str:
 @lru_cache(maxsize=1)
 def _versions() -> tuple[str, ...]:
     found = [f"python {platform.python_version()}"]
-    for name in ("numpy", "cupy-cuda13x", "cupy-cuda12x", "cupy", "nvidia-cuda-nvrtc"):
+    for name in ("numpy", "cupy-cuda13x", "cupy-cuda12x", "cupy", *NVRTC_PACKAGES.values()):
         try:
             found.append(f"{name} {importlib.metadata.version(name)}")
         except importlib.metadata.PackageNotFoundError:
