@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from io import BytesIO
 from typing import Any, Literal
@@ -91,10 +91,6 @@ class DebugInfo:
 
     functions: tuple[Function, ...]
     results: Mapping[int, tuple[str, ...]]
-
-    def function_at(self, place: int) -> Function | None:
-        """Return the function at a place."""
-        return next((one for one in self.functions if one.low <= place < one.high), None)
 
     def registers_of(self, function: Function) -> frozenset[str]:
         """Return the registers in which the variables of a function are kept at any time."""
@@ -241,7 +237,7 @@ class _Reader:
             return Type(_name(entry), "int", size)
         inner = self._type(entry, depth)  # const, volatile, typedef
         if entry.tag == "DW_TAG_typedef":
-            return Type(_name(entry), inner.kind, inner.size, inner.fields, inner.element, inner.count)
+            return replace(inner, name=_name(entry))
         return inner
 
     def _pointed(self, entry: Any) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from engine.backends.emulator.registers.masks import WARP
 from engine.backends.emulator.state.memory import LOCAL_WINDOW, RANGE_BITS, SHARED_WINDOW
 from engine.backends.emulator.watching.recorder import (
     SPACES,
@@ -27,7 +28,6 @@ from engine.records import Array, NotRunnable
 
 MOST_ELEMENTS = 64  # of an array that a variable shows
 NOT_SET, NOT_KEPT = "not set yet", "not kept here by the compiler"
-WARP = 32
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,6 @@ class Debugger:
     recording: Recording
     info: DebugInfo
     kernel: str
-    file_name: str
     text: str
     launch: int = 1
     launches: int = 1
@@ -229,9 +228,9 @@ class Debugger:
         stack = [(int(inside[0]), 0)]
         for at in changes.tolist():
             stack[-1] = (stack[-1][0], at - 1)
-            open = [number for number, (function, _) in enumerate(stack) if function == inside[at]]
-            if open:
-                del stack[open[-1] + 1 :]
+            below = [number for number, (function, _) in enumerate(stack) if function == inside[at]]
+            if below:
+                del stack[below[-1] + 1 :]
             else:
                 stack.append((int(inside[at]), at))
         stack[-1] = (stack[-1][0], until)

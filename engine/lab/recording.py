@@ -11,8 +11,8 @@ from engine.backends.emulator.launch import Device, launch
 from engine.backends.emulator.state.machine import Options
 from engine.backends.emulator.state.schedule import Schedule, parse_schedule, schedule_line
 from engine.backends.emulator.watching.observer import Observer
+from engine.backends.emulator.watching.one_block import TraceDone
 from engine.backends.emulator.watching.recorder import MOST_BYTES, LastWriter, Recorder
-from engine.backends.emulator.watching.trace import TraceDone
 from engine.catalogue import inputs_of
 from engine.compile.debug_info import DebugInfo, debug_info
 from engine.compile.names import readable
@@ -45,7 +45,7 @@ def debugger_of(recorder: Recorder, step: Launch, text: str, order: Schedule, fa
     """Return the debugger of a recorded launch. `failed`: why its run has failed."""
     recording = recorder.recording(step.block, step.grid, failed)
     name = readable(step.kernel)
-    return Debugger(recording, _info(step.source), name, step.source.name, text, order=schedule_line(order))
+    return Debugger(recording, _info(step.source), name, text, order=schedule_line(order))
 
 
 def record_rung(

@@ -16,7 +16,8 @@ from engine.backends.emulator.backend import SECONDS
 from engine.backends.emulator.launch import Device, launch
 from engine.backends.emulator.state.machine import Options
 from engine.backends.emulator.state.schedule import parse_schedule, schedule_line
-from engine.backends.emulator.watching.trace import Trace, TracedArray, TraceDone, Tracer
+from engine.backends.emulator.watching.one_block import TraceDone
+from engine.backends.emulator.watching.trace import Trace, TracedArray, Tracer
 from engine.backends.emulator.watching.traced_values import ValueTracer
 from engine.catalogue import inputs_of, topic_of
 from engine.picture.frames import Frame, StepGroup, count_values, frame_of, group_steps

@@ -56,10 +56,9 @@ def unpack(archive: Path, folder: Path, wanted: Sequence[str]) -> None:
             entries = [each for each in packed.infolist() if not each.is_dir() and _is_plain(each, wanted)]
             if len(entries) > MOST_FILES or sum(min(each.file_size, SOURCE_BYTES) for each in entries) > MOST_BYTES:
                 raise NotRunnable(f"{archive.name} holds more than {MOST_FILES:,} files or {MOST_BYTES >> 20} MB.")
+            skipped = int(_common(entries))  # a folder that all entries share is that of the archive
             for each in entries:
-                path = PurePosixPath(each.filename)
-                # A folder that all entries share is that of the archive.
-                parts = path.parts[1:] if _common(entries) and len(path.parts) > 2 else path.parts
+                parts = PurePosixPath(each.filename).parts[skipped:]
                 entry = parts[0]
                 own = parts[-1] if len(parts) > 1 else student_of(entry)[1] or entry
                 place = folder / _folder_name(entry, len(parts) > 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -11,7 +12,7 @@ import streamlit as st
 
 from engine.catalogue import KERNELS
 from engine.compile.limits import check_text
-from engine.lab.debugger import Debugger
+from engine.lab.debugger import Debugger, Touch
 from engine.lab.setups import Setup, setup_of
 from engine.plan import settle
 from engine.records import Choice, NotRunnable, Settled
@@ -55,6 +56,7 @@ class DebuggerWork(Work):
         self.found: Debugger | None = None
         self.reason: str | None = None
         self.opened = False  # whether the page has chosen its first moment
+        self.pairs: dict[tuple[int, ...], tuple[Touch, Touch] | None] = {}  # of the lines of a finding
         try:
             check_text(asked.file, asked.text)
             submit = partial(submit_debugger, asked.launched, asked.n, asked.text, asked.file, asked.schedule,
@@ -62,6 +64,13 @@ class DebuggerWork(Work):
             self._start("Recording a block of the unoptimised build", submit, self._take)
         except NotRunnable as refused:
             self.reason = str(refused)
+
+    def pair(self, lines: Sequence[int]) -> tuple[Touch, Touch] | None:
+        """Return the accesses of a finding at these lines, which are looked for once; None without any."""
+        key = tuple(lines)
+        if key not in self.pairs:
+            self.pairs[key] = self.found.pair(key[0], key[-1]) if key and self.found else None
+        return self.pairs[key]
 
     def _take(self, handle: service.Handle) -> None:
         try:

@@ -88,9 +88,8 @@ def show(made: DebuggerWork, found: Debugger, row: Container) -> None:
         array, place = element_in_view(found)
         wanted = found.writing(array, place) if array else np.zeros(found.moments, bool)
         marks = np.flatnonzero(wanted).tolist()
-        Slot("debugtime").html(
-            transport(found, thread, now, presses, wanted) + drawn.time_axis(found, thread, now, marks, presses, go)
-        )
+        buttons = transport(found, thread, now, presses, wanted, made.pair(finding_lines()))
+        Slot("debugtime").html(buttons + drawn.time_axis(found, thread, now, marks, presses, go))
         left, right = st.columns(WIDTHS, gap="medium")
         with left:
             Slot("debugsource").html(drawn.source_html(found, thread, now, presses, lambda line: run_to(found, line)))
@@ -115,7 +114,7 @@ def open_at(found: Debugger, made: DebuggerWork) -> None:
             state["at"], state["thread"] = str(writer.moment), str(writer.thread)
     lines = finding_lines()
     if lines and not state.get("at"):
-        pair = found.pair(lines[0], lines[-1])
+        pair = made.pair(lines)
         moment = found.search(found.at_line(lines[0]), -1)
         if pair is not None:
             at_access(pair[0])()
@@ -151,8 +150,10 @@ def controls(found: Debugger, thread: int, now: int, row: Container) -> None:
         Slot("debugwhere").html(f"<p>{said} Moment {now:,} of {found.moments:,}, {escape(found.order)}.</p>")
 
 
-def transport(found: Debugger, thread: int, now: int, presses: Presses, writes: np.ndarray) -> str:
-    """Return the buttons that go from moment to moment."""
+def transport(
+    found: Debugger, thread: int, now: int, presses: Presses, writes: np.ndarray, pair: tuple[Touch, Touch] | None
+) -> str:
+    """Return the buttons that go from moment to moment, and the accesses of a finding."""
     steps, barriers = found.steps_of(thread), found.at_barrier()
     here = found.next_of(thread, now)
     same = found.at_line(int(found.recording.lines[here]) if here is not None else 0, thread)
@@ -184,8 +185,6 @@ def transport(found: Debugger, thread: int, now: int, presses: Presses, writes: 
         else:
             follow = writes if name.startswith("write") else None
             buttons.append(presses.button(name, moving(found, follow)(moment), words, tip=tip))
-    lines = finding_lines()
-    pair = found.pair(lines[0], lines[-1]) if lines else None
     beside = drawn.pair_html(found, pair, presses, at_access) if pair else ""
     return f'<div class="transport">{"".join(buttons)}</div>{beside}'
 

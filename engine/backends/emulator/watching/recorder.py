@@ -15,12 +15,13 @@ import numpy as np
 
 from engine.backends.emulator.ptx.program import BasicBlock
 from engine.backends.emulator.ptx.syntax import Instruction, Vector
-from engine.backends.emulator.registers.masks import Mask
+from engine.backends.emulator.registers.masks import WARP, Mask
 from engine.backends.emulator.registers.values import UNSIGNED, Value, plain
 from engine.backends.emulator.state.events import Access, ChunkInfo
 from engine.backends.emulator.state.machine import Machine
 from engine.backends.emulator.watching.observer import Observer
-from engine.backends.emulator.watching.trace import TraceDone
+from engine.backends.emulator.watching.one_block import BlockObserver, TraceDone, shared_arrays
+from engine.backends.emulator.watching.trace import lane_sets
 from engine.compile.names import readable
 from engine.records import Array
 
@@ -114,7 +115,7 @@ class _Growing:
         return np.concatenate(self.parts[name]) if self.parts[name] else np.zeros(0, kind)
 
 
-class Recorder(Observer):
+class Recorder(BlockObserver):
     """Records block `block` of launch number `launch` (from 0); raises TraceDone at the end of its chunk.
 
     `results`: the place of an instruction -> its results to record, by the register's number among its results.
@@ -124,9 +125,9 @@ class Recorder(Observer):
     def __init__(
         self, block: int, results: Mapping[int, Mapping[int, str]], launch: int = 0, most_bytes: int = MOST_BYTES
     ) -> None:
-        self.block, self.launch, self._results, self._most = block, launch, results, most_bytes
+        super().__init__(block, launch)
+        self._results, self._most = results, most_bytes
         self.ended: str | None = None
-        self._column = -1
         self._bytes = 0
         self._lines: list[int] = []
         self._places: list[int] = []
@@ -144,16 +145,11 @@ class Recorder(Observer):
 
     # ---- events
 
-    def on_launch(self, machine: Machine) -> None:
-        """Keep the machine of the launch."""
-        self._machine = machine
-
     def on_chunk(self, info: ChunkInfo) -> None:
         """Begin in the chunk of the block."""
-        here = info.launch == self.launch and info.first <= self.block < info.first + info.blocks
-        self._column = self.block - info.first if here else -1
+        super().on_chunk(info)
         self._info = info
-        if here:
+        if self._column >= 0:
             self._arrays = tuple(_arrays(self._machine))
 
     def on_chunk_end(self) -> None:
@@ -181,7 +177,7 @@ class Recorder(Observer):
             found = self._runs[block.index] = _runs_of(block)
         starts, self._at, self._memory = found
         self._base = len(self._lines)
-        packed = np.packbits(rows.reshape(-1, 32), axis=1, bitorder="little").view("<u4").ravel()
+        packed = np.array(lane_sets(rows), np.uint32)
         for line, place in starts:
             self._lines.append(line)
             self._places.append(place)
@@ -237,7 +233,7 @@ class Recorder(Observer):
         )  # fmt: skip
         barriers = np.zeros(len(self._lines), bool)
         barriers[self._barriers] = True
-        width = -(-shape[0] * shape[1] * shape[2] // 32)
+        width = -(-shape[0] * shape[1] * shape[2] // WARP)
         return Recording(
             self.block,
             grid[0] * grid[1] * grid[2],
@@ -256,27 +252,6 @@ class Recorder(Observer):
         )  # fmt: skip
 
     # ---- helpers
-
-    def _rows(self, mask: Mask) -> Array | None:
-        """Return the block's threads in `mask`, bool[T]; None if there are none."""
-        if not mask.columns[self._column]:
-            return None
-        if mask.dense is None:
-            return mask.rows
-        rows = np.zeros(mask.rows.size, bool)
-        rows[mask.rows] = mask.dense[:, self._place(mask)]
-        return rows if rows.any() else None
-
-    def _place(self, mask: Mask) -> int:
-        """Return the block's column within the mask's own columns."""
-        return int(np.count_nonzero(mask.columns[: self._column]))
-
-    def _threads(self, value: Value, mask: Mask) -> Array:
-        """Convert a value in the mask's rows and columns to one entry per thread of the block."""
-        part = np.broadcast_to(plain(value), (mask.height, mask.width))[:, self._place(mask)]
-        full = np.zeros(mask.rows.size, part.dtype)
-        full[mask.rows] = part
-        return full
 
     def _keep(self, name: str, moment: int, rows: Array, values: Array) -> None:
         moments, bits = self._registers.setdefault(name, ([], []))
@@ -316,7 +291,7 @@ class Recorder(Observer):
         for part in range(site.count):
             at = address + part * site.part
             if values is None:
-                bits = self._contents(access.space, at, site.part, thread, block)
+                bits = self._contents(access.space, at, site.part, block)
             elif not values:
                 bits = np.zeros(at.size, np.uint64)
             else:
@@ -330,7 +305,7 @@ class Recorder(Observer):
                 line=full(site.line, np.int32), code=full(code, np.uint8),
             )  # fmt: skip
 
-    def _contents(self, space: str, address: Array, size: int, thread: Array, block: Array) -> Array:
+    def _contents(self, space: str, address: Array, size: int, block: Array) -> Array:
         """Return the words at these addresses."""
         if space == "shared":
             return _as_bits(self._machine.words("shared").load(address, size, (block,)))
@@ -427,10 +402,9 @@ def _arrays(machine: Machine) -> list[RecordedArray]:
         found.append(
             RecordedArray(readable(one.name), "global", one.base, one.size, machine.element_bytes_of(one), data)
         )
-    places = sorted((at, name) for name, at in machine.places("shared").items())
-    for (at, name), (end, _) in zip(places, [*places[1:], (machine.shared_size, "")], strict=False):
-        size = machine.element_bytes(name) or machine.units["shared"]
-        found.append(RecordedArray(readable(name), "shared", at, end - at, size, None))
+    for name, at, size in shared_arrays(machine):
+        element = machine.element_bytes(name) or machine.units["shared"]
+        found.append(RecordedArray(readable(name), "shared", at, size, element, None))
     for name, at in machine.places("local").items():
         found.append(RecordedArray(name, "local", at, machine.local_size - at, 1, None))
     return found

@@ -17,9 +17,8 @@ from engine.backends.emulator.ptx.syntax import Instruction
 from engine.backends.emulator.ptx.traits import traits_of
 from engine.backends.emulator.registers.masks import WARP, Mask
 from engine.backends.emulator.registers.values import plain
-from engine.backends.emulator.state.events import Access, ChunkInfo
-from engine.backends.emulator.state.machine import Machine
-from engine.backends.emulator.watching.observer import Observer
+from engine.backends.emulator.state.events import Access
+from engine.backends.emulator.watching.one_block import BlockObserver, TraceDone
 from engine.backends.emulator.watching.wavefronts import SECTOR, global_sectors, serving_wavefronts, shared_wavefronts
 from engine.compile.names import readable
 from engine.records import Array
@@ -132,34 +131,20 @@ class Trace:
         return -(-self.threads // WARP)
 
 
-class TraceDone(BaseException):
-    """Raised when the traced block has ended. It is no Exception, so no handler mistakes it for a failure."""
-
-
-class Tracer(Observer):
+class Tracer(BlockObserver):
     """Traces `block` of the launch number `launch` (from 0); raises TraceDone at the end of that block's chunk."""
 
     def __init__(self, block: int, launch: int = 0) -> None:
-        self.block, self.launch = block, launch
+        super().__init__(block, launch)
         self.most_steps, self.most_requests = MOST_STEPS, MOST_REQUESTS
         self.steps: list[TracedStep] = []
         self.arrays: tuple[TracedArray, ...] = ()
         self.steps_in_all = 0
         self._requests = 0
-        self._column = -1
         self._pending: list[Instruction] = []
         self._lanes: tuple[int, ...] = ()
 
     # ---- hooks
-
-    def on_launch(self, machine: Machine) -> None:
-        """Keep the machine of the launch."""
-        self._machine = machine
-
-    def on_chunk(self, info: ChunkInfo) -> None:
-        """Find the block's column in the chunk."""
-        here = info.launch == self.launch and info.first <= self.block < info.first + info.blocks
-        self._column = self.block - info.first if here else -1
 
     def on_chunk_end(self) -> None:
         """Stop the run after the block's chunk."""
@@ -224,20 +209,6 @@ class Tracer(Observer):
         self._pending = []
 
     # ---- helpers
-
-    def _rows(self, mask: Mask) -> Array | None:
-        """Return the block's lanes in `mask`, bool[T]; None if there are none."""
-        if not mask.columns[self._column]:
-            return None
-        if mask.dense is None:
-            return mask.rows
-        rows = np.zeros(mask.rows.size, bool)
-        rows[mask.rows] = mask.dense[:, self._place(mask)]
-        return rows if rows.any() else None
-
-    def _place(self, mask: Mask) -> int:
-        """Return the block's column within the mask's own columns."""
-        return int(np.count_nonzero(mask.columns[: self._column]))
 
     def _flush_to(self, opcode: str, line: int) -> None:
         """Add the queued instructions before the one that has just reported itself."""

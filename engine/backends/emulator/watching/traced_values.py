@@ -16,9 +16,10 @@ from engine.backends.emulator.ptx.syntax import Immediate, Instruction, Operand,
 from engine.backends.emulator.ptx.traits import traits_of
 from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.registers.operands import immediate
-from engine.backends.emulator.registers.values import UNSIGNED, Value, plain
+from engine.backends.emulator.registers.values import UNSIGNED, Value
 from engine.backends.emulator.state.events import Access, ChunkInfo
 from engine.backends.emulator.state.machine import Machine
+from engine.backends.emulator.watching.one_block import shared_arrays
 from engine.backends.emulator.watching.trace import TracedArray, TracedStep, TracedValues, Tracer, lane_sets
 from engine.compile.names import readable
 from engine.records import Array, dtype_of
@@ -186,13 +187,6 @@ class ValueTracer(Tracer):
         first = next(iter(_registers(target)), None)
         return np.zeros(mask.rows.size, np.uint32) if first is None else self._threads(registers[first], mask)
 
-    def _threads(self, value: Value, mask: Mask) -> Array:
-        """Convert a value in the mask's rows and columns to one entry per thread of the block."""
-        part = np.broadcast_to(plain(value), (mask.height, mask.width))[:, self._place(mask)]
-        full = np.zeros(mask.rows.size, part.dtype)
-        full[mask.rows] = part
-        return full
-
     def _numbers(self, raw: Array, code: str) -> Array:
         """Interpret bits as numbers of the PTX type, or of the choice's element type."""
         kind = DTYPES.get(code, raw.dtype)
@@ -220,9 +214,8 @@ class ValueTracer(Tracer):
 def _arrays(machine: Machine) -> Iterator[TracedArray]:
     for array in machine.space.arrays():
         yield TracedArray(readable(array.name), "global", array.base, array.size, array.element)
-    places = sorted((at, name) for name, at in machine.places("shared").items())
-    for (at, name), (end, _) in zip(places, [*places[1:], (machine.shared_size, "")], strict=False):
-        yield TracedArray(readable(name), "shared", at, end - at, machine.units["shared"])
+    for name, at, size in shared_arrays(machine):
+        yield TracedArray(readable(name), "shared", at, size, machine.units["shared"])
 
 
 def _registers(*operands: Operand) -> list[int]:

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from engine.backends.emulator.watching import results
-from engine.backends.emulator.watching.trace import TraceDone, Tracer
+from engine.backends.emulator.watching.one_block import TraceDone
+from engine.backends.emulator.watching.trace import Tracer
 from engine.records import Array, RunFailed
 from tests.backends.emulator.small_kernels import execute
 from tests.backends.emulator.tensor_kernels import FORMS, LANES, Form, expected, registers_of, text_of
