@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from engine.commands.lab import Answer
 from engine.records import NotRunnable
 from engine.sheets import progress as kept
-from engine.sheets.alike import alike
 from engine.sheets.folder import faults, load, names
 from engine.sheets.grading import (
     ANSWER_FILES,
@@ -28,9 +27,9 @@ from engine.sheets.grading import (
     table,
     trials,
 )
-from engine.sheets.platforms import ARCHIVE, PLATFORMS, grade_table, unpack
 from engine.sheets.progress import Progress
 from engine.sheets.sheet import LEVELS, ORIGINS, Question, Sheet
+from engine.sheets.submissions import ARCHIVE, PLATFORMS, alike, grade_table, unpack
 from engine.store import database
 
 

@@ -24,8 +24,8 @@ from engine.plan import settle
 from engine.records import Measurement, NotRunnable
 from engine.service import service
 from engine.sheets.judging import Answer, Asked, Estimation, Run, Submission, passed, verdicts
-from engine.sheets.platforms import NOBODY, Mark, Student, student_of
 from engine.sheets.sheet import Sheet, Verdict
+from engine.sheets.submissions import NOBODY, Mark, Student, student_of
 
 KERNEL_FILES, ANSWER_FILES = (".cu", ".cuh", ".cpp"), (".txt", ".md")
 _ANSWER = re.compile(r"^[ \t]*(?://|#|\*)?[ \t]*answer[ \t]+([\w-]+)[ \t]*[:=][ \t]*(.*?)[ \t]*$", re.I | re.M)

@@ -25,7 +25,7 @@ from views.picture import component
 from views.server.navigation import toolbar
 from views.shared import address, keyboard, menus, messages, rungs, work
 from views.shared.menus import AUTO, LOCKSTEP
-from views.shared.notices import replace_unknown, shown_instead
+from views.shared.messages import replace_unknown, shown_instead
 from views.shared.slots import Slot
 
 Element = st.delta_generator.DeltaGenerator

@@ -25,7 +25,7 @@ from engine.store import drafts as store
 from views.access import visitor
 from views.lab.attempts import Attempt, attempts_of
 from views.shared import address, messages, rungs
-from views.shared.notices import shown_instead
+from views.shared.messages import shown_instead
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from views.lab.work import Press
 from views.server.navigation import toolbar
 from views.shared import address, keyboard, menus, messages, rungs
 from views.shared.menus import AUTO, LOCKSTEP
-from views.shared.notices import replace_unknown
+from views.shared.messages import replace_unknown
 
 HTML = Path(__file__).parents[1] / "html"
 REQUEST = "draft request"

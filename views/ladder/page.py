@@ -23,7 +23,7 @@ from views.report import report
 from views.room import card, question, window
 from views.shared import address, keyboard, menus, messages, presence, presentation, rungs, work
 from views.shared.menus import AUTO, LOCKSTEP
-from views.shared.notices import replace_unknown, shown_instead
+from views.shared.messages import replace_unknown, shown_instead
 
 COUNTER_TITLES = {name: COLUMNS[name].title for name in IN_PLOTS}
 

@@ -11,7 +11,7 @@ import streamlit as st
 from engine.catalogue import LADDERS, TOPICS, Ladder
 from views.shared import address, presentation
 from views.shared.menus import AUTO
-from views.shared.notices import shown_instead
+from views.shared.messages import shown_instead
 
 MENU = 396  # pixels of the ladder menu: the longest title
 MOST_LABELS = 14  # with more rungs the buttons show numbers; labels would push the page down

@@ -15,7 +15,7 @@ from engine.store import progress as store
 from views.access import visitor
 from views.html.table import cell, code_in, heading, table
 from views.shared import presence
-from views.shared.notices import shown_instead
+from views.shared.messages import shown_instead
 
 STUDENT = "student"
 _MARK = 4  # letters of a browser's name beside the student's

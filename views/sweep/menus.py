@@ -12,8 +12,7 @@ from engine.records import Choice
 from engine.records.counters import IN_PLOTS
 from engine.records.words import size_text
 from views.shared import address, menus
-from views.shared.messages import Place
-from views.shared.notices import replace_unknown, shown_instead
+from views.shared.messages import Place, replace_unknown, shown_instead
 from views.sweep.sweep import OVER, Sweep, fitting, kernels_of, parameters_of, ways_of
 
 

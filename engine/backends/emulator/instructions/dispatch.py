@@ -16,7 +16,7 @@ from engine.backends.emulator.instructions import (
     runtime_calls,
     tensor_copy,
     tensor_cores,
-    texture_reads,
+    textures,
     warp_wide,
     warpgroup_products,
 )
@@ -35,7 +35,7 @@ from engine.backends.emulator.state.machine import EmulatorFault, Machine
 # Importing a module registers its rows and the functions that make its executors.
 FAMILIES: tuple[ModuleType, ...] = (
     arithmetic, async_copy, atomics, loads, matrix_memory, mbarriers, moves, runtime_calls, tensor_copy,
-    tensor_cores, texture_reads, warp_wide, warpgroup_products,
+    tensor_cores, textures, warp_wide, warpgroup_products,
 )  # fmt: skip
 
 

@@ -13,8 +13,7 @@ from engine.catalogue import KERNELS
 from engine.commands import main
 from engine.compile.limits import SOURCE_BYTES
 from engine.records import NotRunnable
-from engine.sheets.alike import alike
-from engine.sheets.platforms import Mark, Student, grade_table, student_of, unpack
+from engine.sheets.submissions import Mark, Student, alike, grade_table, student_of, unpack
 from tests.sentences import refused
 
 SHEET = "crovella-row-sums"
