@@ -59,9 +59,7 @@ def _show(kind: str, sentence: str, place: Place | None) -> None:
     (place or st).html(box(kind, sentence))
 
 
-def shown_instead(
-    menu: str, now: object, said: str = "", moved: bool = False, place: messages.Place | None = None
-) -> None:
+def shown_instead(menu: str, now: object, said: str = "", moved: bool = False, place: Place | None = None) -> None:
     """Show why a menu has the value `now` and not the one of the address, until the reader chooses another value.
 
     `said`: the sentence, in the run of the script that replaced the value; "" in the later ones. `moved`: the address
@@ -74,12 +72,10 @@ def shown_instead(
     if value != now:
         kept.pop(menu, None)
     elif sentence:
-        (messages.info if moved else messages.error)(sentence, place)
+        (info if moved else error)(sentence, place)
 
 
-def replace_unknown(
-    name: str, what: str, known: Mapping[str, str], otherwise: str, place: messages.Place | None = None
-) -> str:
+def replace_unknown(name: str, what: str, known: Mapping[str, str], otherwise: str, place: Place | None = None) -> str:
     """Replace a value that is not known here, and say so if the address has it; return the value, or `otherwise`.
 
     `what`: the kind of value, in the sentence; `known`: the words of each value; `otherwise`: a value, or "" if the
