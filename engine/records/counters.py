@@ -93,6 +93,9 @@ COUNTERS: dict[str, Counter] = {
         Counter("global_load_sectors", "Global load sectors", _SECTOR, json=7),
         Counter("global_load_requests", "Global load requests",
                 "A request is one load from global memory by one warp.", json=6),
+        Counter("busiest_warp_loads", "Loads of the busiest warp",
+                "The most loads from global memory that one warp makes. If one warp loads for all others, they wait "
+                "for it.", json=23, lines=False),
         Counter("global_store_sectors", "Global store sectors", _SECTOR, json=9, lines=False),
         Counter("global_store_requests", "Global store requests",
                 "A request is one store to global memory by one warp.", json=8),

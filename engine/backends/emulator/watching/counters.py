@@ -151,7 +151,7 @@ class Branches(LineCounter):
                 issued, both = taken.warps + other.warps, 0
             else:
                 alike = flat and taken.columns is other.columns  # all blocks went the same ways
-                a, b = (mask.warp_bits if alike else _warps_of(mask) for mask in (taken, other))
+                a, b = (mask.warp_bits if alike else warps_of(mask) for mask in (taken, other))
                 times = taken.width if alike else 1
                 issued, both = int(np.count_nonzero(a | b)) * times, int(np.count_nonzero(a & b)) * times
             found = self._pairs[key] = (issued, both, taken, other)
@@ -182,6 +182,6 @@ class WarpSynchronisations(LineCounter):
             self.count(line, "shuffles", mask.warps)
 
 
-def _warps_of(mask: Mask) -> Array:
+def warps_of(mask: Mask) -> Array:
     """Return the warps with an active lane, bool[T / 32, B]."""
     return mask.warp_bits if mask.dense is not None else mask.warp_bits & mask.columns

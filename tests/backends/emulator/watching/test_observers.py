@@ -8,6 +8,7 @@ import pytest
 from engine.backends.emulator.launch import execute
 from engine.backends.emulator.state.events import NO_HOOKS
 from engine.backends.emulator.watching.counters import ALL_COUNTERS, LineCounter, WarpSynchronisations, counts
+from engine.backends.emulator.watching.memory_counters import BusiestWarp
 from engine.backends.emulator.watching.observer import Observer, hooks_of
 from engine.records import Buffer, Choice, Finding, Launch, Plan, Source
 from engine.records.counters import COUNTERS, IN_JSON
@@ -87,3 +88,23 @@ def test_every_counter_of_the_contract_is_counted_or_follows_from_what_is():
 def test_nothing_is_counted_twice():
     with pytest.raises(AssertionError, match="counted twice"):
         counts(type("Again", (LineCounter,), {"names": ("shuffles",)}))
+
+
+@pytest.mark.parametrize(("loads", "lines"), [
+    ("y[i] = x[i];", (1,)),
+    ("y[i] = x[i] + x[i ^ 1];", (2,)),
+    ("if (threadIdx.x < 32)\nfor (int k = 0; k < 3; ++k)\ny[i] += x[k];", (6,)),  # of both arrays, three times
+    ("if (threadIdx.x < 32)\ny[i] = x[i];\nelse\ny[i] = x[i + 1];", (1, 1)),  # different warps
+    ("for (int k = 0; k < threadIdx.x / 32; ++k)\ny[i] = x[i + k];\ny[i] = x[i];", (3, 1)),  # one warp
+    ("if (blockIdx.x == 5)\ny[i] = x[i];", (1,)),
+])  # fmt: skip
+def test_the_busiest_warp_is_the_one_with_the_most_loads(loads, lines):
+    text = f"""extern "C" __global__ void f(const volatile int *x, volatile int *y) {{
+        int i = threadIdx.x;
+        {loads}
+    }}"""
+    counter = BusiestWarp()
+    launched(text, grid=8, block=128, observers=[counter], x=zeros(256), y=zeros(256))
+    most = max(lines) if "else" in loads else sum(lines)
+    assert counter.totals() == {"busiest_warp_loads": most}
+    assert tuple(row["busiest_warp_loads"] for row in counter.by_line("test.cu").values()) == lines
