@@ -161,6 +161,27 @@ def bars(
         "showgrid": False,
         "range": [len(rows) - 0.4, -0.6],
     }
+    figure = {"data": data, "layout": layout}
+    return figure if look.rows is None else _part(figure, look.rows)
+
+
+def _part(figure: Figure, rows: range) -> Figure:
+    """Return the figure with the bars of these rows only, on the axis of all; the axis says which rows these are."""
+    every = len(figure["layout"]["yaxis"]["tickvals"])
+    kept = slice(rows.start, rows.stop)
+
+    def only(values: Sequence[Any], otherwise: Any) -> list[Any]:
+        return [value if i in rows else otherwise for i, value in enumerate(values)]
+
+    data = [trace | {"x": only(trace["x"], None), "text": only(trace["text"], "")} for trace in figure["data"]]
+    layout = dict(figure["layout"])
+    layout["annotations"] = [one for one in layout["annotations"] if one.get("yref") == "paper" or one["y"] in rows]
+    axis = layout["yaxis"]
+    layout["yaxis"] = axis | {name: axis[name][kept] for name in ("tickvals", "ticktext")}
+    layout["yaxis"]["range"] = [rows.stop - 0.4, rows.start - 0.6]
+    title = layout["xaxis"]["title"]
+    said = f"{title['text']} · rungs {rows.start + 1} to {rows.stop} of {every}"
+    layout["xaxis"] = layout["xaxis"] | {"title": title | {"text": said}}
     return {"data": data, "layout": layout}
 
 
@@ -171,7 +192,7 @@ def key_of(recorded: Sequence[bool], log: bool) -> str:
 
 def _labels(rows: Sequence[Row], look: Look) -> list[str]:
     """Return the names of the rungs; a long one takes two lines if the rows are far enough apart."""
-    apart = ((look.height or 0) - EDGES) / look.font - ABOVE_AND_BELOW - NAMED >= 2.2 * ROW * len(rows)
+    apart = ((look.height or 0) - EDGES) / look.font - ABOVE_AND_BELOW - NAMED >= 2.2 * ROW * len(look.rows or rows)
     return ["<br>".join(wrap(str(row["rung"]), LETTERS)) if apart else str(row["rung"]) for row in rows]
 
 

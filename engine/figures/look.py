@@ -33,12 +33,14 @@ SLACK = 12  # pixels by which rows may be too high before the figure scrolls
 class Look:
     """The size of a figure: its type (`font`) and its `height` in pixels; None: as high as its rows need.
 
-    `pane`: the visible pixels of a figure that is too high for its container; None: all of it is visible.
+    `pane`: the visible pixels of a figure that is too high for its container; None: all of it is visible. `rows`: the
+    rungs whose bars are drawn; None: all of them.
     """
 
     font: int = 15
     height: int | None = None
     pane: int | None = None
+    rows: range | None = None
 
     @classmethod
     def of_rows(cls, rows: int, pane: int, smallest: int, largest: int) -> Look:
@@ -50,6 +52,14 @@ class Look:
         font = max(smallest, min(largest, int((pane - EDGES) / lines)))
         height = round(font * lines) + EDGES
         return cls(font, height, pane) if height > pane + SLACK else cls(font, pane)
+
+    @classmethod
+    def around(cls, at: int, rows: int, bars: int, pane: int, font: int) -> Look:
+        """Return the look of a `pane` that has no room for all rows of a ladder: it shows some of them, among these row
+        `at` and the row before it. `bars`: of a row."""
+        count = min(rows, max(2, int(((pane - EDGES) / font - ABOVE_AND_BELOW) / (bars * ROW))))
+        first = min((at - 1) // (count - 1) * (count - 1), rows - count)
+        return cls(font, pane, rows=range(max(0, first), max(0, first) + count))
 
 
 ON_PAGE = Look()

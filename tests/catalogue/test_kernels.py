@@ -35,8 +35,8 @@ def sizes_of(topic: Topic) -> tuple[int, ...]:
     return SIZES_OF_WIDTHS if "width" in topic.size_label else SIZES
 
 
-# The quick run meets every kernel with its middle block size, at many ragged blocks; the thorough run those that take
-# seconds to compile. It also draws one of these for each kernel: any size with that block size, many of the smallest,
+# The quick run meets every kernel that compiles in less than a second with its middle block size, at many ragged
+# blocks. The thorough run draws one other case for each kernel: any size with that block size, many of the smallest,
 # one of the largest. A release runs every size with all three.
 QUICK_SIZES = (100, 4096 + 1)
 QUICK_LINES = 90  # of a kernel that compiles in less than a second
@@ -56,7 +56,7 @@ def cases_of(kernel: Kernel) -> Iterator[Any]:
         for block_size in sorted(short):
             yield case(kernel, n, block_size, quick=(n, block_size) == first and first[0] in QUICK_SIZES
                        and kernel.text.count("\n") <= QUICK_LINES,
-                       thorough=(n, block_size) in (first, drawn), id=f"{kernel.name}-{n}-{block_size}")  # fmt: skip
+                       thorough=(n, block_size) == drawn, id=f"{kernel.name}-{n}-{block_size}")  # fmt: skip
 
 
 CASES = [made for kernel in ENDING for made in cases_of(kernel)]
@@ -67,7 +67,7 @@ def test_the_sample_of_the_thorough_run_meets_every_kernel_every_size_and_every_
     for kernel, n, block_size in (values for values, marks, _ in CASES if "release" not in {m.name for m in marks}):
         middle = kernel.block_sizes[len(kernel.block_sizes) // 2]
         met[kernel.name].add((n, (block_size > middle) - (block_size < middle)))
-    assert all(len(met[kernel.name]) > 1 for kernel in ENDING if len(sizes_of(topic_of(kernel))) > 1)
+    assert all(met.values())
     found = set().union(*met.values())
     assert found >= {(n, 0) for n in (*SIZES, *SIZES_OF_WIDTHS)} | {(n, -1) for n in MANY_BLOCKS} | {(ONE_BLOCK, 1)}
 
@@ -115,7 +115,7 @@ def test_a_kernel_that_is_wrong_on_purpose_is_found_out(kernel: Kernel):
     assert found.status in ("wrong", "hazard") and found.findings and found.reason
 
 
-@pytest.mark.sampled(quick=4, thorough=2)
+@pytest.mark.sampled(quick=4, thorough=4)
 @pytest.mark.parametrize(
     ("kernel", "dtype"),
     [
@@ -139,7 +139,7 @@ def test_every_way_to_combine_agrees_for_every_type(kernel: Kernel, dtype: str):
 @pytest.mark.parametrize(
     "kernel",
     [
-        case(kernel, quick=False, thorough=turn(kernel.name, 0, 2 * SHARE), id=kernel.name)
+        case(kernel, quick=False, thorough=turn(kernel.name, 0, 4 * SHARE), id=kernel.name)
         for kernel in ENDING
         if kernel.expect in ("ok", "rounds")
     ],

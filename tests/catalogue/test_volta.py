@@ -53,7 +53,7 @@ def test_a_lock_that_needs_independent_lanes_never_ends_in_lockstep_and_says_why
     assert failed.value.line == waits
 
 
-@pytest.mark.thorough
+@pytest.mark.sampled(quick=0, thorough=3)
 @pytest.mark.parametrize("dtype", ["int32", "float32", "float64"])
 @pytest.mark.parametrize("name", WAITING)
 def test_a_lock_that_needs_independent_lanes_ends_with_them_and_loses_no_addition(name: str, dtype: str):

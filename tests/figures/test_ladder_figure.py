@@ -200,3 +200,21 @@ def test_bars_have_type_that_fits_their_rows_and_scroll_where_none_does() -> Non
         assert (look.height - margins) / rows >= 1.05 * look.font, "no row meets the next"
         assert (look.pane is None) == (look.height == pane)
         assert (look.pane is None) == (rows < 20 or pane == 600)
+
+
+@pytest.mark.parametrize(("rungs", "bars"), [(26, 1), (26, 2), (40, 2)])
+def test_a_slide_without_room_for_all_rungs_shows_its_own_and_the_one_before(rungs: int, bars: int) -> None:
+    for at in range(rungs):
+        shown = Look.around(at, rungs, bars, 370, 17).rows
+        assert shown is not None and len(shown) < rungs and {at, max(0, at - 1)} <= set(shown) <= set(range(rungs))
+
+
+def test_the_bars_of_some_rungs_stay_on_the_axis_of_all() -> None:
+    """Every rung keeps its number, by which the page marks it."""
+    rungs = table()
+    whole, part = (time_bars(rungs, Look(17, 370, rows=rows)) for rows in (None, range(1, 3)))
+    assert part["data"][0]["x"] == [None, *whole["data"][0]["x"][1:3], *[None] * (len(rungs) - 3)]
+    assert not any(text for i, text in enumerate(part["data"][0]["text"]) if i not in (1, 2))
+    assert part["layout"]["xaxis"]["range"] == whole["layout"]["xaxis"]["range"]
+    assert part["layout"]["yaxis"]["tickvals"] == [1, 2]
+    assert part["layout"]["xaxis"]["title"]["text"].endswith(f"rungs 2 to 3 of {len(rungs)}")

@@ -42,7 +42,7 @@ def holds(choice: Choice, which: slice) -> None:
     assert [(p.value, p.counted) for p in points] == [(p.value, p.expected) for p in points]
 
 
-@pytest.mark.sampled(quick=3)
+@pytest.mark.sampled(quick=3, thorough=2)
 @pytest.mark.parametrize("kernel", [case(name, quick=i % 3 == 0) for i, name in enumerate(FIRST)])
 def test_the_law_holds_at_the_ends_and_in_the_middle(kernel: str) -> None:
     number = len(laws.counting(chosen(kernel)))

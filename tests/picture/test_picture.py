@@ -222,7 +222,7 @@ def test_independent_lanes_stand_at_different_lines():
     assert len(apart.frames) > len(lockstep.frames) and "independent" in apart.schedule
 
 
-@pytest.mark.sampled(thorough=5)
+@pytest.mark.sampled(thorough=10)
 @pytest.mark.parametrize(
     "name",
     [case(name, quick=name == "heidelberg-volta", thorough=name != "beyond-tiling")

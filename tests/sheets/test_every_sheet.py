@@ -41,7 +41,7 @@ def run_of(sheet: Sheet) -> Run:
     return run
 
 
-@pytest.mark.sampled(thorough=8)
+@pytest.mark.sampled(thorough=12)
 @pytest.mark.parametrize("name", SHEETS)
 def test_start_solution_and_wrong_answers_end_as_the_sheet_says(name: str) -> None:
     sheet = load(name)
@@ -84,7 +84,7 @@ OTHERS = {
 }  # fmt: skip
 
 
-@pytest.mark.sampled(quick=0, thorough=3)
+@pytest.mark.sampled(quick=0, thorough=5)
 @pytest.mark.parametrize("case", OTHERS)
 def test_another_right_answer_passes(case: str) -> None:
     name, rung, changes = OTHERS[case]

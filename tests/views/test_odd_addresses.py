@@ -81,7 +81,7 @@ def test_quoted_text_keeps_its_backticks(sentence: str, count: int) -> None:
 def test_any_value_of_any_name_is_no_traceback(page: str) -> None:
     make, found, app = random.Random(page), [], opened(page)
     for name in NAMES:
-        for value in (LINK, *make.sample(ODD, 4)):
+        for value in (LINK, make.choice(ODD)):
             told = opens(app, {**make.choice(BESIDE), name: value})
             if told:
                 found.append(told)

@@ -64,13 +64,15 @@ def named_lines(known: Known) -> frozenset[int]:
 
 def look_of(page: Page) -> Look:
     """Return the size of the plot: the height that the numbers leave of the window, and the largest type that its bars
-    allow."""
+    allow. If even the smallest type has no room for all bars, the slide shows those around its rung."""
     wide, high = keyboard.window()
     height = round(high * ((0.51 if shows_counters(page) else 0.64) - 0.13 * has_strip(page)))
     if not isinstance(page.plot, Bars):
         return Look(round(high * OTHER), height)
-    return Look.of_rows(bars_of(page), height, round(high * SMALLEST),
-                        round(min(high * LARGEST, wide * LARGEST_OF_WIDTH)))  # fmt: skip
+    smallest, largest = round(high * SMALLEST), round(min(high * LARGEST, wide * LARGEST_OF_WIDTH))
+    bars, rungs = bars_of(page), len(page.ladder.rungs)
+    look = Look.of_rows(bars, height, smallest, largest)
+    return look if look.pane is None else Look.around(page.position, rungs, bars // rungs, height, smallest)
 
 
 def slide_title(page: Page) -> str:
