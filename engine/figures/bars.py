@@ -162,11 +162,12 @@ def bars(
         "range": [len(rows) - 0.4, -0.6],
     }
     figure = {"data": data, "layout": layout}
-    return figure if look.rows is None else _part(figure, look.rows)
+    return figure if look.rows is None else _part(figure, look.rows, look)
 
 
-def _part(figure: Figure, rows: range) -> Figure:
-    """Return the figure with the bars of these rows only, on the axis of all; the axis says which rows these are."""
+def _part(figure: Figure, rows: range, look: Look) -> Figure:
+    """Return the figure with the bars of these rows only, on the axis of all; words below the names say which these
+    are."""
     every = len(figure["layout"]["yaxis"]["tickvals"])
     kept = slice(rows.start, rows.stop)
 
@@ -179,9 +180,10 @@ def _part(figure: Figure, rows: range) -> Figure:
     axis = layout["yaxis"]
     layout["yaxis"] = axis | {name: axis[name][kept] for name in ("tickvals", "ticktext")}
     layout["yaxis"]["range"] = [rows.stop - 0.4, rows.start - 0.6]
-    title = layout["xaxis"]["title"]
-    said = f"{title['text']} · rungs {rows.start + 1} to {rows.stop} of {every}"
-    layout["xaxis"] = layout["xaxis"] | {"title": title | {"text": said}}
+    said = f"{rows.start + 1} to {rows.stop} of {every}"
+    below = {"x": 0, "xanchor": "right", "xshift": -14, "y": 0, "yanchor": "top", "yshift": -4}
+    layout["annotations"].append({"text": said, **below, "xref": "paper", "yref": "paper", "showarrow": False,
+                                  "font": {"size": look.font, "color": GREY}})  # fmt: skip
     return {"data": data, "layout": layout}
 
 
