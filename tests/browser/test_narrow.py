@@ -13,8 +13,9 @@ from tests.browser.test_dashboard import opened, wait
 
 WIDE = 390
 SIDE = "harris~reduce_strided~4096~128~nvidia-h200~lockstep"
-PAGES = ("/?ladder=harris&n=4096&rung=reduce_strided&show=motion", f"/compare?a={SIDE}&b={SIDE}", "/sweep",
-         "/inside?ladder=harris&n=4096", "/lab", "/sheets", "/machine", "/terms", DEBUGGED)  # fmt: skip
+PAGES = ("/?ladder=harris&n=4096&rung=reduce_strided&show=motion", "/?ladder=harris&present=1&reveal=all",
+         f"/compare?a={SIDE}&b={SIDE}", "/sweep", "/inside?ladder=harris&n=4096", "/lab", "/sheets", "/machine",
+         "/terms", DEBUGGED)  # fmt: skip
 WIDTH = "() => document.querySelector('[data-testid=stMain]').scrollWidth"
 # What can be pressed or read, and is beyond the edge of the window and of no box that scrolls.
 BEYOND = """() => [...document.querySelectorAll('button, a, input, [role=combobox], .tile, h2, p')].filter((each) => {
@@ -25,6 +26,8 @@ BEYOND = """() => [...document.querySelectorAll('button, a, input, [role=combobo
   }
   return true;
 }).map((each) => each.outerHTML.slice(0, 80))"""
+
+CUT = "() => [...document.querySelectorAll('.tile')].filter((tile) => tile.scrollWidth > tile.clientWidth + 1).length"
 
 
 @pytest.fixture
@@ -42,3 +45,4 @@ def test_no_page_is_wider_than_a_phone(phone: Page, address: str) -> None:
         opened(phone, f"{address}{url}")
         wait(phone, lambda: phone.evaluate(WIDTH) <= WIDE + 1)
         assert phone.evaluate(BEYOND) == [], url
+        assert phone.evaluate(CUT) == 0, url
