@@ -67,12 +67,13 @@ class Picture:
 
 @dataclass(frozen=True)
 class Packed:
-    """A picture for a browser: its JSON, its identity, and its description for a screen reader."""
+    """A picture for a browser: its JSON, its identity, its description for a screen reader, and its bank conflicts."""
 
     text: str
     digest: str
     words: str
     ended: str | None
+    conflicts: int
 
 
 def picture(choice: Settled, block: int = 0, progress: Progress | None = None, *, launch: int = 1) -> Picture:
@@ -85,19 +86,23 @@ def packed(choice: Settled, block: int = 0, progress: Progress | None = None, *,
     """Make the picture in the browser's form. Raises what `trace` raises."""
     made = picture(choice, block, progress, launch=launch)
     text = json.dumps(asdict(made), separators=(",", ":"))
-    return Packed(text, hashlib.sha256(text.encode()).hexdigest(), in_words(made), made.ended)
+    return Packed(text, hashlib.sha256(text.encode()).hexdigest(), in_words(made), made.ended, conflicts_of(made))
+
+
+def conflicts_of(picture: Picture) -> int:
+    """Return the bank conflicts of all frames."""
+    return sum(sum(touch.conflicts) for frame in picture.frames for touch in frame.touches)
 
 
 def in_words(picture: Picture) -> str:
     """Describe the picture in a sentence."""
     kinds = [frame.kind for frame in picture.frames]
     splits = sum(frame.splits for frame in picture.frames)
-    conflicts = sum(sum(touch.conflicts) for frame in picture.frames for touch in frame.touches)
     counts = [
         (kinds.count("sum"), "steps that combine values"),
         (kinds.count("barrier"), "barriers"),
         (splits, "branches that split a warp"),
-        (conflicts, "bank conflicts"),
+        (conflicts_of(picture), "bank conflicts"),
     ]
     said = "".join(f", {count:,} {noun}" for count, noun in counts if count)
     return f"block {picture.block:,} of {picture.blocks:,}, {picture.threads:,} threads{said}."

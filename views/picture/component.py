@@ -73,12 +73,20 @@ def whole() -> bool:
 
 
 def show(
-    drawn: Sequence[Drawn], height: str, *, before: bool, few: bool = False, sizes: bool = False, hall: bool = False
+    drawn: Sequence[Drawn],
+    height: str,
+    *,
+    before: bool,
+    few: bool = False,
+    sizes: bool = False,
+    hall: bool = False,
+    note: str = "",
 ) -> None:
     """Draw the pictures on one clock.
 
     `height`: in CSS, or "100%" of the container. `before`: a button shows the previous rung beside it. `few`: the block
-    has the teaching size; `sizes`: a button changes that. `hall`: all words are readable from the back row.
+    has the teaching size; `sizes`: a button changes that. `hall`: all words are readable from the back row. `note`:
+    words behind the size of the block.
     """
     _component()(
         key=KEY,
@@ -98,6 +106,7 @@ def show(
             "beside": beside() if before else None,
             "few": few,
             "whole": not few if sizes else None,
+            "note": note,
         },
     )
 

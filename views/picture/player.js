@@ -78,7 +78,7 @@ class Player {
     this.resize = () => tell('whole', !data.whole);
     this.buttons.whole.hidden = data.whole === null;
     this.buttons.whole.setAttribute('aria-pressed', String(data.whole));
-    this.size.textContent = `drawn: ${this.main.launch}`;
+    this.size.textContent = `drawn: ${this.main.launch}${data.note && ` · ${data.note}`}`;
     this.root.classList.toggle('hall', data.hall);
     this.root.classList.toggle('few', data.few);
     this.screen.palette = data.palette;

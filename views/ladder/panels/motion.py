@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from html import escape
 
@@ -19,6 +20,7 @@ WORK = "motion work"
 PATIENCE_S, POLL_S = 0.5, 0.4
 PARTS = 4  # the part of the emulator's largest n, as on the page Inside
 TILES = 4  # tiles along a row of a matrix
+NO_CONFLICTS = "too few for bank conflicts: see the whole block"
 
 
 def offered(page: Page) -> bool:
@@ -83,7 +85,15 @@ def _draw(page: Page, inside: InsideWork, choosable: bool) -> None:
         return
     pictures = drawn_pictures(page.ladder, page.position, inside)
     component.show(pictures, "100%", before=choosable and page.position > 0, few=not component.whole(), sizes=choosable,
-                   hall=page.presenting or not choosable)  # fmt: skip
+                   hall=page.presenting or not choosable, note=_missing(page.ladder, pictures))  # fmt: skip
+
+
+def _missing(ladder: Ladder, pictures: Sequence[component.Drawn]) -> str:
+    """Return what a small block cannot show: the bank conflicts that the rung after it removes."""
+    removed = {before.kernel for at, before in enumerate(ladder.rungs[:-1])
+               if ladder.meant(at + 1) == ("bank_conflicts", "fall")}  # fmt: skip
+    lacks = any(one.rung.kernel in removed and not one.picture.conflicts for one in pictures)
+    return NO_CONFLICTS if lacks and not component.whole() else ""
 
 
 def drawn_pictures(ladder: Ladder, position: int, inside: InsideWork) -> list[component.Drawn]:
