@@ -124,7 +124,7 @@ def test_the_lectures_figures_stand_beside_ours() -> None:
     first, second = frame.to_dict("records")[:2]
     assert first["lecture_time_us"] == pytest.approx(8054)
     assert second["lecture_step"] == pytest.approx(2.33)
-    assert first["lecture_origin"] == "G80, N = 2^22, 128 threads, int32"
+    assert first["lecture_origin"] == "G80 (2007), N = 2^22, 128 threads, int32"
 
 
 def test_the_lectures_figure_is_the_one_for_the_chosen_block_size() -> None:
