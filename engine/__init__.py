@@ -6,14 +6,17 @@ run = engine.kernel("saxpy.cu", "saxpy").run((16,), (256,), (2.0, x, y, 4096))
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from engine.store.cupy_cache import settle_cache
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from engine.lab.kernels import OwnKernel
     from engine.records import Array, Texture
     from engine.records.texture import AddressMode, Filter, ReadMode
+    from engine.sheets.grading import Graded
 
 settle_cache()  # before any import of CuPy
 
@@ -23,6 +26,20 @@ def kernel(source: str | Path, name: str | None = None) -> OwnKernel:
     from engine.lab import kernels  # heavy: the emulator, which not every part of the engine needs
 
     return kernels.kernel(source, name)
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Add `%%cuda` to a notebook: see engine.lab.notebook. IPython calls this for `%load_ext engine`."""
+    from engine.lab import notebook
+
+    notebook.load(shell)
+
+
+def grade(sheet: str, source: str | None = None, answers: Mapping[str, str] | None = None) -> Graded:
+    """The grade of a kernel's text, and of the answers to questions, in a lab sheet: see engine.sheets.grading."""
+    from engine.sheets import grading
+
+    return grading.grade(sheet, source, answers or {})
 
 
 def texture(

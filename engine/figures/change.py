@@ -11,7 +11,9 @@ from engine.figures.look import BLUE, GREY, Figure, Look, base_layout
 from engine.records.words import text_of
 
 PAIR = "pair"  # views/html/browser.js marks the bars of the rung on the page, the second of each pair
-WIDE, LARGE = 44, 1.7  # characters of a headline in the figure's own type; how much larger a short headline is
+# Characters of the figure's own type beside each other: a headline begins behind the rungs' labels; how much larger a
+# short headline is.
+WIDE, LARGE = 43, 1.7
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,8 @@ def change_figure(labels: tuple[str, str], pairs: Sequence[Pair], headline: str,
     have room for them.
     """
     layout = base_layout(look)
-    size = round(look.font * min(LARGE, WIDE / max(1, len(headline))))
+    room = WIDE - max(map(len, labels))
+    size = round(look.font * min(LARGE, room / max(1, len(headline))))
     row = 1 / (look.height or 400)
     top = 1 - 2.2 * size * row
     part = top / len(pairs)

@@ -76,10 +76,7 @@ def convert_arguments(
         if (given := fields_of(argument)) is not None
     }
     inside = [value for given in structures.values() for _, value in given]
-    every = [each for each in (*arguments, *inside) if isinstance(each, np.ndarray)]
-    for one, two in combinations(every, 2):
-        if one is not two and np.shares_memory(one, two):
-            raise NotRunnable(f"{kernel} is given two arrays that lie in the same memory: pass one of them, or copies.")
+    refuse_overlap(kernel, (*arguments, *inside))
     values: list[Value] = []
     arrays: dict[str, Array] = {}
     textures: dict[str, Texture] = {}
@@ -164,6 +161,13 @@ def value_bytes(value: Value, addresses: Mapping[str, int]) -> bytes:
 def contents(array: DeviceArray, like: Array) -> Array:
     """Copy an array from the device, in the shape and type of the caller's array."""
     return array.data[: like.nbytes].view(like.dtype).reshape(like.shape).copy()
+
+
+def refuse_overlap(kernel: str, arguments: Sequence[object]) -> None:
+    """NotRunnable: two different NumPy arrays share memory, as the launch gets a copy of each."""
+    for one, two in combinations([each for each in arguments if isinstance(each, np.ndarray)], 2):
+        if one is not two and np.shares_memory(one, two):
+            raise NotRunnable(f"{kernel} is given two arrays that lie in the same memory: pass one of them, or copies.")
 
 
 def array_names(wanted: Sequence[Parameter], given: Sequence[str] | None) -> list[str]:

@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache, partial
 from html import escape
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeGuard
 from zlib import adler32
 
 import numpy as np
@@ -42,6 +42,7 @@ from engine.lab.arguments import (
     contents,
     convert_arguments,
     place_arguments,
+    refuse_overlap,
 )
 from engine.lab.compilation import Compilation, compilation, refuse_unknown
 from engine.lab.debugger import Debugger, State
@@ -232,6 +233,10 @@ def _sums_of(passed: Mapping[str, object]) -> dict[str, int]:
     return {name: adler32(one.reshape(-1).view(np.uint8).data) for name, one in arrays.items()}
 
 
+def _is_array(argument: object) -> TypeGuard[Array]:
+    return isinstance(argument, np.ndarray | GpuArray)
+
+
 Sizes = int | Sequence[int]
 
 
@@ -314,6 +319,30 @@ class OwnKernel:
             again=partial(self._estimated, step, handed, given, seconds, gpu),
             recorded=lru_cache(maxsize=4)(partial(self._recorded, step, handed, given, order, seconds)),
         )
+
+    def __call__(
+        self,
+        grid: Sizes,
+        block: Sizes,
+        args: Sequence[Argument | Structure] = (),
+        shared_mem: int = 0,
+    ) -> KernelRun:
+        """Launch on the emulator with the call of CuPy's `RawKernel`: the passed arrays hold the results afterwards.
+
+        Arrays in a struct stay as they are; the results are in `run.arrays`. NotRunnable: the launch is refused, or
+        the kernel wrote to an array that is read-only. RunFailed: it did not end well; the arrays are unchanged.
+        """
+        refuse_overlap(self.name, args)
+        arrays = {id(one): one for one in args if _is_array(one)}
+        copies = {at: one.copy() for at, one in arrays.items()}  # one array for two parameters is one copy
+        run = self.run(grid, block, [copies.get(id(one), one) for one in args], shared=shared_mem)
+        for name, argument in zip(array_names(self.parameters, None), args, strict=True):
+            given = arrays.get(id(argument))
+            if given is not None and name in run.arrays and run.arrays[name].tobytes() != given.tobytes():
+                if isinstance(given, np.ndarray) and not given.flags.writeable:
+                    raise NotRunnable(f"{self.name} writes to `{name}`, and the array that is passed is read-only.")
+                given[...] = run.arrays[name]
+        return run
 
     def _launched(
         self,
@@ -518,13 +547,13 @@ def kernel(source: str | Path, name: str | None = None, *, called: str | None = 
     return _kernels(text, made, said)[0]
 
 
-def kernels(source: str | Path) -> tuple[OwnKernel, ...]:
+def kernels(source: str | Path, *, called: str | None = None) -> tuple[OwnKernel, ...]:
     """Return the kernels of a file, compiled together, templates as the file launches them; see `kernel`.
 
     `made` of each names the others: `left_out`, `refused`.
     """
     file_name, text, said = read_source(source)
-    return _kernels(text, compilation(file_name, text, every=True), said)
+    return _kernels(text, compilation(called or file_name, text, every=True), said)
 
 
 def _kernels(text: str, made: Compilation, said: str | None) -> tuple[OwnKernel, ...]:

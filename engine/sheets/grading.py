@@ -13,7 +13,9 @@ import stat
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
+from html import escape
 from pathlib import Path
+from secrets import randbits
 from typing import Any
 
 from engine.backends.measure import failed
@@ -23,6 +25,7 @@ from engine.model.estimate import Estimate, gpu, no_estimate
 from engine.plan import settle
 from engine.records import Measurement, NotRunnable
 from engine.service import service
+from engine.sheets.folder import load
 from engine.sheets.judging import Answer, Asked, Estimation, Run, Submission, passed, verdicts
 from engine.sheets.sheet import Sheet, Verdict
 from engine.sheets.submissions import NOBODY, Mark, Student, student_of
@@ -215,6 +218,48 @@ def _grade(sheet: Sheet, one: HandedIn, seed: int) -> Grade:
     run = run_of(sheet, f"grade {one.name}", DEADLINE_S)
     found = tuple(verdicts(sheet, one.submission, run, bool(gpus()), seed))
     return Grade(one.name, one.files, found, None, one.notes, one.entry, one.student, one.submission.text or "")
+
+
+@dataclass(frozen=True)
+class Graded:
+    """The grade of one text, for a notebook."""
+
+    sheet: Sheet
+    grade: Grade
+
+    @property
+    def passed(self) -> bool:
+        """Return whether every check that could be made is passed."""
+        return self.grade.passed
+
+    @property
+    def points(self) -> float:
+        """Return the points of the passed checks."""
+        return points(self.sheet, self.grade)
+
+    def __str__(self) -> str:
+        return feedback(self.sheet, self.grade).rstrip()
+
+    def _repr_html_(self) -> str:
+        marks = {True: "✓", False: "✗", None: "–"}
+        found = {one.check: one for one in self.grade.verdicts}
+        rows = "".join(
+            f"<tr><td>{marks[one.passed]}</td><td style='text-align:left'>{escape(check.aim)}</td>"
+            f"<td style='text-align:left'>{escape(one.sentence)}</td><td>{check.points:g}</td></tr>"
+            for check in self.sheet.checks
+            if (one := found.get(check.name)) is not None
+        )
+        head = f"{self.sheet.title}: {self.points:g} of {self.sheet.points:g} points"
+        return f"<b>{escape(head)}</b><table>{rows}</table>"
+
+
+def grade(name: str, source: str | None, answers: Mapping[str, str]) -> Graded:
+    """Grade one text in the sheet of that name, with a hidden run drawn anew. `source`: the kernel's file; `answers`:
+    to the questions, by the check's name. NotRunnable: there is no such sheet."""
+    sheet = load(name)
+    joined = {**answers_in(source or ""), **answers}
+    one = HandedIn(name, (), Submission(source, joined, f"{name}.cu"))
+    return Graded(sheet, graded(sheet, [one], randbits(32))[0])
 
 
 def points(sheet: Sheet, grade: Grade) -> float:
