@@ -34,5 +34,5 @@ setup(
     exclude_package_data={"": ["**/*.pyc"]},
     py_modules=["dashboard"],
     install_requires=[*required("requirements.txt"), *required("requirements-common.txt")],
-    extras_require={name: required(f"requirements-{name}.txt") for name in ("gpu", "cluster")},
+    extras_require={name: required(f"requirements-{name}.txt") for name in ("gpu", "cluster", "notebook")},
 )

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from engine.lab.kernels import OwnKernel
     from engine.records import Array, Texture
     from engine.records.texture import AddressMode, Filter, ReadMode
+    from engine.service.ladder_runs import LadderRuns
     from engine.sheets.grading import Graded
 
 settle_cache()  # before any import of CuPy
@@ -40,6 +41,13 @@ def grade(sheet: str, source: str | None = None, answers: Mapping[str, str] | No
     from engine.sheets import grading
 
     return grading.grade(sheet, source, answers or {})
+
+
+def ladder(name: str) -> LadderRuns:
+    """A whole ladder as a table, with recorded times: see engine.service.ladder_runs."""
+    from engine.service import ladder_runs
+
+    return ladder_runs.runs_of(name)
 
 
 def texture(

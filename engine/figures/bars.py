@@ -162,28 +162,31 @@ def bars(
         "range": [len(rows) - 0.4, -0.6],
     }
     figure = {"data": data, "layout": layout}
-    return figure if look.rows is None else _part(figure, look.rows, look)
+    return figure if look.rows is None else _part(figure, look.rows)
 
 
-def _part(figure: Figure, rows: range, look: Look) -> Figure:
-    """Return the figure with the bars of these rows only, on the axis of all; words below the names say which these
-    are."""
+def _part(figure: Figure, rows: range) -> Figure:
+    """Return the figure with the bars of these rows only, on the axis of all; words in place of the others say how many
+    there are."""
     every = len(figure["layout"]["yaxis"]["tickvals"])
-    kept = slice(rows.start, rows.stop)
 
     def only(values: Sequence[Any], otherwise: Any) -> list[Any]:
         return [value if i in rows else otherwise for i, value in enumerate(values)]
 
     data = [trace | {"x": only(trace["x"], None), "text": only(trace["text"], "")} for trace in figure["data"]]
-    layout = dict(figure["layout"])
+    layout, axis = dict(figure["layout"]), figure["layout"]["yaxis"]
     layout["annotations"] = [one for one in layout["annotations"] if one.get("yref") == "paper" or one["y"] in rows]
-    axis = layout["yaxis"]
-    layout["yaxis"] = axis | {name: axis[name][kept] for name in ("tickvals", "ticktext")}
-    layout["yaxis"]["range"] = [rows.stop - 0.4, rows.start - 0.6]
-    said = f"{rows.start + 1} to {rows.stop} of {every}"
-    below = {"x": 0, "xanchor": "right", "xshift": -14, "y": 0, "yanchor": "top", "yshift": -4}
-    layout["annotations"].append({"text": said, **below, "xref": "paper", "yref": "paper", "showarrow": False,
-                                  "font": {"size": look.font, "color": GREY}})  # fmt: skip
+    names = [(i, axis["ticktext"][i]) for i in rows]
+    if rows.start:
+        names = [(rows.start - 1, f"⋯ {rows.start} before"), *names]
+    if rows.stop < every:
+        names = [*names, (rows.stop, f"⋯ {every - rows.stop} more")]
+    ends = [names[-1][0] + 0.6, names[0][0] - 0.6]
+    layout["yaxis"] = axis | {
+        "tickvals": [at for at, _ in names],
+        "ticktext": [name for _, name in names],
+        "range": ends,
+    }
     return {"data": data, "layout": layout}
 
 
