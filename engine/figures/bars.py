@@ -148,39 +148,42 @@ def bars(
     axis = _axis(numbers, near, log)
     if any(HELD in row for row in rows) and known:
         axis["range"] = rounded(axis["range"], log)
-    layout["xaxis"] |= axis | {
-        "title": {
-            "text": scaled(title or COLUMNS[key].heading, log) + key_of(recorded or (), log),
-            "font": {"size": look.font},
-        }
-    }
+    labels = _labels(rows, look)
+    said = scaled(title or COLUMNS[key].heading, log) + key_of(recorded or (), log)
+    if len(said) > letters_of_line(look) - max(len(line) for label in labels for line in label.split("<br>")):
+        said = said.replace(" · ", "<br>")  # it stands below the bars only, not below their names
+    layout["xaxis"] |= axis | {"title": {"text": said, "font": {"size": look.font}}}
     layout["yaxis"] |= {
         "tickvals": list(range(len(rows))),
-        "ticktext": _labels(rows, look),
+        "ticktext": labels,
         "ticklabelstandoff": 6,
         "showgrid": False,
         "range": [len(rows) - 0.4, -0.6],
     }
-    figure = {"data": data, "layout": layout}
-    return figure if look.rows is None else _part(figure, look.rows)
+    return only_rows({"data": data, "layout": layout}, look.rows, len(data))
 
 
-def _part(figure: Figure, rows: range) -> Figure:
+def only_rows(figure: Figure, rows: range | None, bars: int = 1) -> Figure:
     """Return the figure with the bars of these rows only, on the axis of all; words in place of the others say how many
-    there are."""
+    there are. None: the figure itself. `bars`: of a row; the words take as much room as one."""
+    if rows is None:
+        return figure
     every = len(figure["layout"]["yaxis"]["tickvals"])
 
-    def only(values: Sequence[Any], otherwise: Any) -> list[Any]:
-        return [value if i in rows else otherwise for i, value in enumerate(values)]
+    def only(trace: dict[str, Any], name: str, otherwise: Any) -> dict[str, Any]:
+        if name not in trace:
+            return {}
+        pairs = zip(trace[name], trace["y"], strict=True)
+        return {name: [value if y is not None and round(y) in rows else otherwise for value, y in pairs]}
 
-    data = [trace | {"x": only(trace["x"], None), "text": only(trace["text"], "")} for trace in figure["data"]]
+    data = [trace | only(trace, "x", None) | only(trace, "text", "") for trace in figure["data"]]
     layout, axis = dict(figure["layout"]), figure["layout"]["yaxis"]
     layout["annotations"] = [one for one in layout["annotations"] if one.get("yref") == "paper" or one["y"] in rows]
-    names = [(i, axis["ticktext"][i]) for i in rows]
+    names = [(float(i), axis["ticktext"][i]) for i in rows]
     if rows.start:
-        names = [(rows.start - 1, f"⋯ {rows.start} before"), *names]
+        names = [(rows.start - 0.5 - 0.5 / bars, f"⋯ {rows.start} before"), *names]
     if rows.stop < every:
-        names = [*names, (rows.stop, f"⋯ {every - rows.stop} more")]
+        names = [*names, (rows.stop - 0.5 + 0.5 / bars, f"⋯ {every - rows.stop} more")]
     ends = [names[-1][0] + 0.6, names[0][0] - 0.6]
     layout["yaxis"] = axis | {
         "tickvals": [at for at, _ in names],

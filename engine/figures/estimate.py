@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from engine.figures.bars import BAR, HELD, ROWS, Row, rounded
+from engine.figures.bars import BAR, HELD, ROWS, Row, only_rows, rounded
 from engine.figures.look import (
     AMBER,
     BLUE,
@@ -85,7 +85,7 @@ def parts_figure(
         "tickvals": places, "ticktext": [str(row["rung"]) for row in rows], "showgrid": False,
         "zeroline": False, "ticklabelstandoff": 6, "range": [len(rows) - 0.4, -0.6],
     }  # fmt: skip
-    return {"data": data, "layout": layout}
+    return only_rows({"data": data, "layout": layout}, look.rows)
 
 
 def _bands(shown: Sequence[Estimate | None], look: Look) -> dict[str, Any]:
