@@ -250,7 +250,7 @@ def _shortened(log: str) -> str:
     return f"{log[:LOG_BYTES]}\n(The log goes on for {len(log) - LOG_BYTES:,} characters.)"
 
 
-def _meant(what: str, text: str) -> str:
+def meant(what: str, text: str) -> str:
     """Return what was perhaps meant, if an error names a word that differs a little from one of CUDA or of the text."""
     if (member := _NO_MEMBER.search(what)) and member[1].lower() in ("x", "y", "z"):
         return f"; perhaps `{member[1].lower()}` was meant"
@@ -277,7 +277,7 @@ def _first_error(source: Source, log: str) -> CompileError:
     if first.startswith("At end of source"):
         line = max(1, len(source.text.splitlines()))
         what += " before the file ends"
-    what += next((found.expand(advice) for asked, advice in _ADVICE if (found := asked.search(what))), "") or _meant(
+    what += next((found.expand(advice) for asked, advice in _ADVICE if (found := asked.search(what))), "") or meant(
         what, source.text
     )
     package = next((package for header, package in _PACKAGES.items() if f'"{header}"' in what), None)

@@ -12,6 +12,7 @@ from typing import Any
 from engine.figures.look import (
     DASHES,
     GREY,
+    LINE,
     LINES,
     ON_PAGE,
     SYMBOLS,
@@ -19,12 +20,13 @@ from engine.figures.look import (
     Look,
     base_layout,
     centred,
+    legend_lines,
     scaled,
     some,
 )
 from engine.records.words import size_text
 
-AROUND = 150  # pixels for the legend and the axis
+AROUND = 150  # pixels for the axis and one line of the legend
 SPREAD = 0.7  # of the distance between two N: the largest distance between points of one N
 Points = Sequence[tuple[int, float]]  # (N, error); 0: the answer was exact
 
@@ -63,7 +65,9 @@ def error_lines(
     high = log10(max(finite, default=1.0))
     layout = base_layout(look)
     layout["height"] = look.height or 470
-    rows = max(2.0, (layout["height"] - AROUND) / (1.5 * look.font))  # powers whose labels fit the axis
+    named = [*(curve.name for curve in curves), *(part.name for part in series if part.named)]
+    below = layout["height"] - AROUND - LINE * look.font * (legend_lines(named, look) - 1)
+    rows = max(2.0, below / (1.5 * look.font))  # powers whose labels fit the axis
     zero = low - max(1.0, 1.6 * (high - low) / rows)  # keeps its word apart from the label of the lowest power
     exact = any(e == 0 for part in series for _, e in part.points)
     sizes = sorted({size for points in every for size, _ in points})

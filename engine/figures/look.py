@@ -116,12 +116,19 @@ def short_text(value: float) -> str:
 
 
 LINE = 1.4  # distance of the lines above a plot, in lines of type
+_SIGN = 7  # letters: the room of a sign in a legend, and the gap between two names
 WIDE, WIDE_ON_PAGE = 46, 62  # letters of a line above a plot: on a slide of a narrow window, and on the page
 
 
 def letters_of_line(look: Look) -> int:
     """Return how many letters of a figure's type its width holds at least."""
     return WIDE if look.font > ON_PAGE.font else WIDE_ON_PAGE
+
+
+def legend_lines(names: Sequence[str], look: Look) -> int:
+    """Return how many lines a horizontal legend of these names takes: its columns are as wide as the longest one."""
+    beside = max(1, letters_of_line(look) // (max(map(len, names), default=0) + _SIGN))
+    return ceil(len(names) / beside)
 
 
 def above(lines: Sequence[tuple[str, str | None]], look: Look, size: int, bold: bool = False) -> list[dict[str, Any]]:

@@ -34,6 +34,7 @@ from engine.catalogue import kernel_named, topic_of
 from engine.catalogue.data import extremes
 from engine.compile.nvrtc import EMULATED_ARCHITECTURE, compile_with_log
 from engine.lab.arguments import Argument, array_names
+from engine.lab.compilation import compilation
 from engine.lab.debugger import Debugger
 from engine.lab.kernels import KernelRun, OwnKernel, Sizes, kernel
 from engine.lab.marks import Mark, compiler_marks, finding_marks, warning_marks
@@ -42,7 +43,7 @@ from engine.lab.references import reference_named
 from engine.lab.setups import Formula, Launching, Right, Setup, check_right, launching
 from engine.machine.environment import environment
 from engine.model.estimate import Estimate
-from engine.plan import plan
+from engine.plan import plan, settle
 from engine.records import (
     Array,
     Check,
@@ -386,10 +387,27 @@ def _failed(asked: Choice, error: Exception, file_name: str) -> Checked:
     measurement = failed(asked, error)
     marks = finding_marks(measurement.findings)
     if isinstance(error, CompileError):
-        marks = compiler_marks(file_name, error.log)
+        marks = compiler_marks(file_name, error.log, str(asked.source or ""))
     if not marks and measurement.line and not isinstance(error, NotRunnable):
         marks = (Mark(measurement.line, "error" if isinstance(error, CompileError) else "finding", str(error)),)
     return Checked(measurement, marks, barred=why_barred(error, ()))
+
+
+def compiled_marks(text: str, file_name: str, choice: Choice | None) -> tuple[Mark, ...]:
+    """Compile a text without running it, and return the compiler's errors and warnings.
+
+    `choice`: of the rung in whose place the text stands; None: a kernel of one's own. NotRunnable: there is no such
+    choice, or the text cannot be read.
+    """
+    try:
+        if choice is None:
+            return warning_marks(compilation(file_name, f"{text}\n", every=True).warnings)
+        made = plan(settle(replace(choice, source=text, source_name=file_name)))
+        sources = dict.fromkeys(step.source for step in made.steps if isinstance(step, Launch))
+        logs = "\n".join(compile_with_log(source, EMULATED_ARCHITECTURE).warnings for source in sources)
+        return compiler_marks(file_name, logs)
+    except CompileError as error:
+        return compiler_marks(file_name, error.log, text) or (Mark(error.line or 1, "error", str(error)),)
 
 
 def _shown(name: str, array: Array) -> ArrayShown:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from engine.compile.nvrtc import meant
 from engine.records import Finding
 
 _LOGGED = r"^{}\((\d+)\): (?:catastrophic |internal )?(error|warning)(?: #[\w-]+)?: (.+)$"
@@ -33,10 +34,12 @@ class Mark:
     message: str
 
 
-def compiler_marks(file_name: str, log: str) -> tuple[Mark, ...]:
-    """The errors and warnings of the compiler's log that are in the file itself, in the order of its lines."""
+def compiler_marks(file_name: str, log: str, text: str = "") -> tuple[Mark, ...]:
+    """The errors and warnings of the compiler's log that are in the file itself, in the order of its lines. `text`: the
+    file's; with it an unknown word is followed by the word that was perhaps meant."""
     logged = re.findall(_LOGGED.format(re.escape(file_name)), log, re.MULTILINE)
-    return tuple(sorted({Mark(int(line), kind, _sentence(words)) for line, kind, words in logged}, key=_place))
+    marks = {Mark(int(line), kind, _sentence(words + meant(words, text))) for line, kind, words in logged}
+    return tuple(sorted(marks, key=_place))
 
 
 def warning_marks(warnings: Sequence[CompilerWarning]) -> tuple[Mark, ...]:

@@ -272,3 +272,23 @@ def test_a_draft_survives_the_server(page: Page, tmp_path: Path) -> None:
         checked(page, "Wrong")
         page.reload()
         expect(text).to_contain_text("1 + 0 + a * x[i]")
+
+
+def test_typing_is_marked_completed_and_led_to_a_definition_without_a_check(page: Page, address: str) -> None:
+    text = editor_at(page, f"{address}{SAXPY}")
+    typed(page, "int i", "int first = threadIDx.x;\n    ")
+    expect(page.locator(".cm-lint-marker-error")).to_have_count(1)
+    expect(page.locator("[data-part=told]")).to_contain_text("`threadIdx`")
+    expect(page.locator(".insideanswer")).to_have_count(0)
+    text.press("End")
+    page.keyboard.press("Enter")
+    page.keyboard.type("__sync")
+    offered = page.locator(".cm-tooltip-autocomplete li")
+    expect(offered.first).to_contain_text("all threads of the block wait here")
+    page.wait_for_timeout(100)  # the list takes no key for its first 75 ms, so no fast typing chooses by accident
+    page.keyboard.press("Enter")
+    expect(text).to_contain_text("__syncthreads")
+    page.keyboard.type("(); first")
+    page.keyboard.press("Escape")
+    page.keyboard.press("F12")
+    expect(page.locator(".cm-activeLine")).to_contain_text("int first = threadIDx.x")

@@ -288,6 +288,14 @@ def token_in_cookies(asks: Policy, cookies: Mapping[str, str]) -> Token | None:
     return next(filter(None, (asks.signer.read(cookies.get(name, "")) for name in (COOKIE_BY_TLS, COOKIE))), None)
 
 
+COMPILE = "compile"  # the purpose of a proof: the page shows this draft
+
+
+def proof_of(purpose: str, payload: str) -> str:
+    """Return a text by which a page proves to the server what the server has told it: its signature."""
+    return base64.urlsafe_b64encode(current().signer.sign(purpose, payload)).decode().rstrip("=")
+
+
 def browser_in_cookies(asks: Policy, cookies: Mapping[str, str]) -> str | None:
     """Return the name of a browser that has been here before."""
     found = next(filter(None, (asks.signer.known(cookies.get(name, "")) for name in (COOKIE_BY_TLS, COOKIE))), None)

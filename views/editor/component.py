@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from views.server.components import joined, library
 
 _HERE = Path(__file__).parent
 # Each module comes after its imports; the last one is the component.
-_MODULES = ("drafts", "language", "marks", "sharing", "editor")
+_MODULES = ("drafts", "language", "completion", "definition", "marks", "sharing", "editor")
 # The marks have an element of their own further down, where a result is known, so a result leaves the editor above
 # untouched.
 _MARKS = """export default ({ data }) => {
@@ -28,7 +28,8 @@ _HEIGHT = "max(420px, calc(100vh - 190px))"
 @dataclass(frozen=True)
 class EditorDraft:
     """The server's copy of a draft. `at`, `reset`: how often the browser has stored the text, and the server has
-    replaced it; `tries`: the number of attempts; `runs`: whether there is a GPU to run it on."""
+    replaced it; `tries`: the number of attempts; `runs`: whether there is a GPU to run it on. `compiled`: what the
+    browser sends with a text that is typed, to have it compiled: see `views/server/compiled.py`."""
 
     draft: str
     text: str
@@ -37,6 +38,7 @@ class EditorDraft:
     file: str
     tries: int
     runs: bool = False
+    compiled: Mapping[str, Any] = field(default_factory=dict)
 
 
 def show(

@@ -2,10 +2,12 @@
 
 import { forgetOldest, isOf, keep, stored } from './drafts.js';
 import { cuda } from './language.js';
+import { completion } from './completion.js';
+import { definitionOf } from './definition.js';
 import { gutters } from './marks.js';
 import { copy, download, linkOf, read, tooLong } from './sharing.js';
 
-const KEEP_MS = 300, TELL_MS = 4000, MOST_TRIES = 10, SHORT = 4;
+const KEEP_MS = 300, COMPILE_MS = 250, TELL_MS = 4000, MOST_TRIES = 10, SHORT = 4;
 const LEAVE = 'Escape, then Tab leaves the editor.';
 const editors = new WeakMap();
 
@@ -42,7 +44,7 @@ class Editor {
   }
 
   settle(data, tell, ask) {
-    Object.assign(this, { tellServer: tell, ask, heard: data.heard });
+    Object.assign(this, { tellServer: tell, ask, heard: data.heard, compiled: data.compiled });
     this.root.style.setProperty('--height', data.height);
     this.parts.run.hidden = !data.runs;
     // The server's text is newer if the draft was begun anew there.
@@ -63,6 +65,7 @@ class Editor {
     this.marks = gutters(cm);
     const command = (does) => () => { does(); return true; };
     const keys = [
+      { key: 'F12', run: command(() => this.toDefinition(this.view.state.selection.main.head)) },
       { key: 'Mod-Enter', run: command(() => this.request('check')), shift: command(() => this.request(this.parts.run.hidden ? 'check' : 'run')) },
       ...cm.closeBracketsKeymap, ...cm.defaultKeymap, ...cm.historyKeymap, ...cm.searchKeymap, ...cm.lintKeymap, cm.indentWithTab,
     ];
@@ -73,9 +76,13 @@ class Editor {
       doc: this.text,
       extensions: [
         cm.lineNumbers(), this.marks.extensions, cm.history(), cm.drawSelection(), cm.highlightActiveLine(), cm.highlightActiveLineGutter(),
-        cuda(cm), cm.search({ top: true }), cm.highlightSelectionMatches(), cm.Prec.high(cm.keymap.of(keys)),
+        cuda(cm), completion(cm), cm.search({ top: true }), cm.highlightSelectionMatches(), cm.Prec.high(cm.keymap.of(keys)),
         cm.EditorState.tabSize.of(4), cm.EditorView.lineWrapping,
         cm.EditorView.contentAttributes.of({ 'aria-label': `Source. ${LEAVE}`, spellcheck: 'false', tabindex: '0' }),
+        cm.EditorView.domEventHandlers({ mousedown: (event, view) => {
+          if (!(event.ctrlKey || event.metaKey)) return false;
+          return this.toDefinition(view.posAtCoords({ x: event.clientX, y: event.clientY }));
+        } }),
         cm.EditorView.updateListener.of((update) => this.updated(update)),
       ],
     });
@@ -98,9 +105,25 @@ class Editor {
       this.outdate(true);
       if (this.following) return;  // the other tab has stored and sent this text
       this.later('keep', KEEP_MS, () => { this.keep(); this.outdate(); });
+      this.later('compile', COMPILE_MS, () => this.compile());
       this.later('tell', TELL_MS, () => this.tell());
     }
     if (update.docChanged || update.selectionSet) this.say(this.tooLong() || this.marks.saidAt(this.view, this.counter), Boolean(this.tooLong()));
+  }
+
+  // Mark what the compiler says of the text as it stands. A busy server does not answer: the next pause asks again.
+  async compile() {
+    const text = this.text, doc = this.view.state.doc;
+    if (!this.compiled?.proof || this.tooLong() || this.root.dataset.state === 'busy') return;
+    const body = JSON.stringify({ ...this.compiled, draft: this.draft, text, file: this.file });
+    const headers = { 'content-type': 'application/json' };
+    const answer = await fetch('./compiled', { method: 'POST', headers, body, signal: this.clocks.signal }).catch(() => null);
+    const told = answer?.ok ? await answer.json().catch(() => null) : null;
+    if (!told || this.text !== text || this.root.dataset.state === 'busy') return;
+    this.marks.typed(this.view, told.marks, doc);
+    this.root.dataset.compiled = told.marks.length;
+    const [first] = told.marks.filter(({ kind }) => kind === 'error');
+    this.say(this.marks.saidAt(this.view, this.counter) || (first ? `Line ${first.line}. ${first.message}` : ''));
   }
 
   // Whether the results beside the editor are of another text than this one; `surely`: it has just been changed.
@@ -212,6 +235,13 @@ class Editor {
       this.parts.link.select();
       this.say(await copy(this.parts.link.value) ? 'The link is copied.' : 'Copy the link below.');
     } catch (error) { this.parts.linked.hidden = true; this.say(error.message, true); }
+  }
+
+  // Go to the place where the name at a position is declared; false if there is none.
+  toDefinition(at) {
+    const found = at === null ? null : definitionOf(this.cm, this.view.state, at);
+    if (found !== null) this.toLine(this.view.state.doc.lineAt(found).number);
+    return found !== null;
   }
 
   toLine(number) {

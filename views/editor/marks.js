@@ -23,14 +23,25 @@ export function gutters(cm) {
   });
   const shown = cm.gutter({ class: 'heat', markers: (view) => view.state.field(heat) });
 
+  const lineOf = (doc, number) => doc.line(Math.min(Math.max(1, number), doc.lines));
+  const placed = (doc, marks) => marks.map(({ line, kind, message }) => {
+    const { from, to, text } = lineOf(doc, line);
+    return { from: from + text.search(/\S|$/), to, severity: SEVERITY[kind], source: kind, message };
+  });
+
+  // Show what the compiler says of the text as it stands, beside the findings of the last check.
+  function typed(view, marks, doc) {
+    const found = [];
+    cm.forEachDiagnostic(view.state, (mark, from, to) => { if (mark.source === 'finding') found.push({ ...mark, from, to }); });
+    view.dispatch(cm.setDiagnostics(view.state, [...found, ...placed(doc, marks)]));
+  }
+
   // Show `told`, the findings for the text `checked`, at its lines; `since`: the changes after the check.
   function show(view, told, checked, since) {
-    const line = (number) => checked.line(Math.min(Math.max(1, number), checked.lines));
-    const marks = told.marks.map(({ line: number, kind, message }) => {
-      const { from, to, text } = line(number);
-      const begin = from + text.search(/\S|$/);
-      return { from: since.mapPos(begin, 1), to: since.mapPos(to, -1), severity: SEVERITY[kind], source: kind, message };
-    }).map((mark) => ({ ...mark, to: Math.max(mark.from, mark.to) }));
+    const line = (number) => lineOf(checked, number);
+    const marks = placed(checked, told.marks)
+      .map((mark) => ({ ...mark, from: since.mapPos(mark.from, 1), to: since.mapPos(mark.to, -1) }))
+      .map((mark) => ({ ...mark, to: Math.max(mark.from, mark.to) }));
     const counts = told.heat.map(([number, said, share]) => new Count(said, share).range(since.mapPos(line(number).from)));
     view.dispatch({ effects: setHeat.of(cm.RangeSet.of(counts, true)) });
     view.dispatch(cm.setDiagnostics(view.state, marks));
@@ -43,5 +54,5 @@ export function gutters(cm) {
     cm.forEachDiagnostic(view.state, (mark, begin) => { if (begin >= from && begin <= to) said.push(mark.message); });
     return said.length ? `Line ${number}. ${said.join(' ')}` : '';
   }
-  return { extensions: [heat, shown, cm.lintGutter()], show, saidAt };
+  return { extensions: [heat, shown, cm.lintGutter()], show, typed, saidAt };
 }

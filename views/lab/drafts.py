@@ -20,9 +20,9 @@ from engine.catalogue import KERNELS, Ladder
 from engine.compile.limits import SOURCE_BYTES
 from engine.lab.setups import Setup, setup_of
 from engine.lab.templates import TEMPLATES
-from engine.records import NotRunnable
+from engine.records import Choice, NotRunnable
 from engine.store import drafts as store
-from views.access import visitor
+from views.access import policy, visitor
 from views.lab.attempts import Attempt, attempts_of
 from views.shared import address, messages, rungs
 from views.shared.messages import shown_instead
@@ -43,6 +43,14 @@ class Draft:
     setup: Setup | None = None
     attempts: tuple[Attempt, ...] = ()
     place: str = ""
+
+
+def compiling(draft: str, choice: Choice | None) -> dict[str, Any]:
+    """Return what the editor sends with a text that is typed. `choice`: of the rung in whose place the text stands;
+    None: a kernel of one's own."""
+    names = ("kernel", "n", "block_size", "dtype", "combine")
+    chosen = choice and {name: getattr(choice, name) for name in names}
+    return {"proof": policy.proof_of(policy.COMPILE, draft), "choice": chosen}
 
 
 MOST_KEPT = 40  # drafts of a browser, as many as it stores itself

@@ -59,7 +59,14 @@ def main() -> None:
     left, right = st.columns([1.2, 1], gap="medium")
     with left:
         kept = component.EditorDraft(
-            draft.id, draft.text, draft.at, draft.reset, draft.file, len(draft.attempts), bool(service.gpus())
+            draft.id,
+            draft.text,
+            draft.at,
+            draft.reset,
+            draft.file,
+            len(draft.attempts),
+            bool(service.gpus()),
+            drafts.compiling(draft.id, typed_for(ladder, position)),
         )
         component.show(kept, last_press(draft.id), drafts.take_draft, take_request)
         drafts.warn_unkept()
@@ -164,6 +171,17 @@ def choice_of(ladder: Ladder, position: int) -> Settled:
         device="gpu",
         combine=rung.combine,
     ))  # fmt: skip
+
+
+def typed_for(ladder: Ladder | None, position: int) -> Settled | None:
+    """Return the choice with which a text is compiled while it is typed; None: a kernel of one's own, or the menus hold
+    no number."""
+    if ladder is None:
+        return None
+    try:
+        return emulated(choice_of(ladder, position), ladder)
+    except NotRunnable:
+        return None
 
 
 def emulated(timed: Settled, ladder: Ladder) -> Settled:

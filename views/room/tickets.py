@@ -7,7 +7,6 @@ need no ticket, only the name.
 
 from __future__ import annotations
 
-import base64
 import hmac
 import re
 import secrets
@@ -45,7 +44,7 @@ def lecture(*, ended: bool = False) -> str:
 
 def ticket(lecture: str) -> str:
     """Return the ticket of a lecture."""
-    return _text(_TICKET, lecture)[:TICKET]
+    return policy.proof_of(_TICKET, lecture)[:TICKET]
 
 
 def code(lecture: str) -> str:
@@ -56,7 +55,7 @@ def code(lecture: str) -> str:
 
 def presenters(lecture: str) -> str:
     """Return the proof by which the presenter's own browser publishes parts of the lecture."""
-    return _text(_PRESENTER, lecture)
+    return policy.proof_of(_PRESENTER, lecture)
 
 
 def is_presenters(given: str) -> bool:
@@ -95,17 +94,13 @@ def is_admitted(request: HTTPConnection) -> bool:
 def issue(request: HTTPConnection, answer: Response) -> None:
     """Give the browser a name for the lecture that is going on; it keeps the name that it has."""
     payload = f"{lecture()}.{_named(request)[1] or secrets.token_hex(16)}"
-    answer.set_cookie(COOKIE, f"{payload}.{_text(_GUEST, payload)}", max_age=_AGE_S, path="/", httponly=True,
+    answer.set_cookie(COOKIE, f"{payload}.{policy.proof_of(_GUEST, payload)}", max_age=_AGE_S, path="/", httponly=True,
                       samesite="lax", secure=request.url.scheme == "https")  # fmt: skip
 
 
 def _named(request: HTTPConnection) -> tuple[str, str]:
     """Return the lecture that the browser has a ticket for, and its name; "" for each that it lacks."""
     found = _COOKIE.fullmatch(request.cookies.get(COOKIE, ""))
-    if found is None or not hmac.compare_digest(found[3], _text(_GUEST, f"{found[1]}.{found[2]}")):
+    if found is None or not hmac.compare_digest(found[3], policy.proof_of(_GUEST, f"{found[1]}.{found[2]}")):
         return "", ""
     return found[1], found[2]
-
-
-def _text(purpose: str, payload: str) -> str:
-    return base64.urlsafe_b64encode(policy.current().signer.sign(purpose, payload)).decode().rstrip("=")

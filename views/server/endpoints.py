@@ -15,6 +15,7 @@ from starlette.routing import Route
 from engine.service import health
 from views.room import phone, votes, window
 from views.room.feed import FEED
+from views.server import compiled
 from views.shared import presence, presentation
 from views.shared.presentation import Presentation
 from views.terms import cards
@@ -108,4 +109,5 @@ ROUTES = (
     *votes.ROUTES,
     *window.ROUTES,
     *cards.ROUTES,
+    *compiled.ROUTES,
 )

@@ -10,8 +10,9 @@ from typing import Any
 
 import streamlit as st
 
+from engine.records import Choice
 from engine.sheets.folder import names
-from engine.sheets.sheet import Sheet
+from engine.sheets.sheet import Check, Sheet
 from views.editor import component
 from views.lab import drafts
 from views.lab.drafts import Draft
@@ -49,13 +50,24 @@ def show(sheet: Sheet, draft: Draft) -> None:
     left, right = st.columns([1.2, 1], gap="medium")
     with left:
         ask_which(sheet, draft)
-        kept = component.EditorDraft(draft.id, draft.text, draft.at, draft.reset, draft.file, len(draft.attempts))
+        kept = component.EditorDraft(
+            draft.id, draft.text, draft.at, draft.reset, draft.file, len(draft.attempts),
+            compiled=drafts.compiling(draft.id, first_run(sheet)),
+        )  # fmt: skip
         component.show(kept, panel.last_press(sheet), drafts.take_draft, take_press)
         drafts.warn_unkept()
         st.button("Start over", key="start_over", icon=":material/restart_alt:", on_click=start_over, args=(sheet,),
                   help="The file as the sheet hands it out; Undo brings yours back")  # fmt: skip
     with right:
         panel.show(sheet, draft.id, draft.text)
+
+
+def first_run(sheet: Sheet) -> Choice | None:
+    """Return the first run of the sheet's kernel; None if the sheet has a launch of its own."""
+    if sheet.kernel is None:
+        return None
+    checks = (check for check in sheet.checks if isinstance(check, Check))
+    return next((choice for check in checks for choice in check.runs.of(sheet.kernel, None, None, "emulator")), None)
 
 
 def chosen() -> Sheet:

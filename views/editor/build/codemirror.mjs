@@ -1,5 +1,5 @@
 // What the editor uses of CodeMirror, by its own names.
-export { closeBrackets, closeBracketsKeymap } from '@codemirror/autocomplete';
+export { autocompletion, closeBrackets, closeBracketsKeymap } from '@codemirror/autocomplete';
 export { defaultKeymap, history, historyKeymap, indentWithTab, undo } from '@codemirror/commands';
 export { cpp } from '@codemirror/lang-cpp';
 export { HighlightStyle, bracketMatching, indentOnInput, indentUnit, syntaxHighlighting, syntaxTree } from '@codemirror/language';
