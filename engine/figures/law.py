@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import log10
+from textwrap import wrap
 from typing import Any
 
 from engine.figures.look import (
@@ -28,6 +29,7 @@ from engine.records import Settled
 from engine.records.words import size_text, time_text
 
 HEIGHT = 430
+UPRIGHT = 12  # letters of a line of an upright title: the words above leave little height
 WORDS = 0.84  # size of the words above the plot, relative to the other type; their lines must fit a column
 DENSE, SQUARE = 16, 13  # with more points the squares of times are smaller; pixels of a square
 
@@ -185,5 +187,6 @@ def _time_lines(found: Sequence[Point], every: Mapping[str, Times]) -> list[dict
 
 
 def _upright_title(title: str, log: bool) -> str:
-    """Return the title of a vertical axis, with "log scale" on a separate line."""
-    return scaled(title, log).replace(", log", ",<br>log")
+    """Return the title of a vertical axis in short lines, with "log scale" on a separate one."""
+    lines = wrap(title, UPRIGHT)
+    return "<br>".join([*lines[:-1], f"{lines[-1]},", "log scale"] if log else lines)
