@@ -29,7 +29,7 @@ from engine.model.estimate import PARTS, Estimate
 from engine.records.words import time_text
 
 COLOURS = dict(zip(PARTS, (GREY, BLUE, "#4aa5c9", PURPLE, GREEN, AMBER, RED, ORANGE, "#6b8f23"), strict=True))
-_ROOM = 0.8  # of the axis for the longest row, the rest for its number
+_ROOM = 0.77  # of the axis for the longest row, the rest for its number
 
 
 @dataclass(frozen=True)
