@@ -23,10 +23,7 @@ TROUBLES = """() => {
   if (root.scrollHeight > high || root.scrollWidth > wide) found.push(`page ${root.scrollWidth}x${root.scrollHeight}`);
   const parts = '.presenting, .idea, .slide .source, .slide .legend, dl.hall, .tiles, .outcome, .st-key-drawing, '
     + '.answer, .st-key-plotwords, .chart .main-svg, .st-key-motion';
-  // Of more rungs than the place of the plot holds, it shows the one on the page, and scrolls.
-  const longer = document.querySelector('.st-key-longer');
   for (const part of document.querySelectorAll(parts)) {
-    if (longer?.contains(part)) continue;
     const at = part.getBoundingClientRect();
     if (at.width && (at.top < -1 || at.left < -1 || at.bottom > high + 1 || at.right > wide + 1))
       found.push(`${part.className} ends at ${Math.round(at.right)},${Math.round(at.bottom)}`);
@@ -44,12 +41,11 @@ TROUBLES = """() => {
       .map((part) => part.shadowRoot?.querySelector('[data-part=player]')).find((part) => part);
     if (!player?.dataset.frame || player.scrollHeight > player.clientHeight + 1) found.push('no block in motion');
   } else if (!plot || plot.clientHeight < 0.25 * high) found.push(`a plot of ${plot?.clientHeight}`);
-  else if (longer) {
+  else if (!drawn || Math.abs(drawn.getBoundingClientRect().height - plot.clientHeight) > 4) found.push('no plot');
+  else if (plot.querySelector('.ofrungs')) { // of many rungs a slide draws some, and among them its own
     const row = plot.querySelector('.ytick.current')?.getBoundingClientRect(), pane = plot.getBoundingClientRect();
     if (!row || row.top < pane.top - 1 || row.bottom > pane.bottom + 1) found.push('the rung is out of its plot');
-    if (drawn.getBoundingClientRect().height < plot.clientHeight - 4) found.push('a plot smaller than its place');
-    if (plot.querySelectorAll('.ytick').length < 20) found.push('few rungs that scroll');
-  } else if (!drawn || Math.abs(drawn.getBoundingClientRect().height - plot.clientHeight) > 4) found.push('no plot');
+  }
   for (const part of document.querySelectorAll('.outcome .said'))
     if (part.clientHeight > 2.1 * parseFloat(getComputedStyle(part).lineHeight)) found.push('a long outcome');
   const source = document.querySelector('.slide .lines');
@@ -67,7 +63,9 @@ TROUBLES = """() => {
   const last = document.querySelector('dl.hall').getBoundingClientRect();
   if (slide.bottom - last.bottom > 0.25 * high) found.push('an empty half');
   const pane = source.getBoundingClientRect();
-  const first = source.querySelector('.changed, .gone, .new')?.getBoundingClientRect();
+  // A line that the outcome names comes before a changed one.
+  const shown = source.querySelector('.found') ?? source.querySelector('.changed, .gone, .new');
+  const first = shown?.getBoundingClientRect();
   if (first && (first.top < pane.top - 1 || first.top > pane.bottom)) found.push('the change is out of sight');
   return found;
 }"""
