@@ -51,6 +51,7 @@ def aggregated_sectors(access: Access, apart: int) -> int:
 
 
 _CACHED = 1 << 15
+_MASKS = 1 << 10  # that wait to be counted, and cannot be freed before
 _NEVER: list[tuple[int, int]] = []  # an access that was not seen before
 _BEYOND, _FAR = 1 << 20, 1 << 50  # more bytes than shared memory has, and than two arrays are apart
 
@@ -200,7 +201,7 @@ class BusiestWarp(LineCounter):
         key = access.site.line, id(access.mask)
         found = self._loads.get(key)
         if found is None:
-            if len(self._loads) > _CACHED:
+            if len(self._loads) > _MASKS:
                 self._add_up()
             found = self._loads[key] = (access.mask, [0])
         found[1][0] += 1
