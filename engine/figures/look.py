@@ -25,6 +25,7 @@ SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "star")
 
 ROW = 1.15  # least height of a row of bars, in lines of type
 ABOVE_AND_BELOW = 5  # lines of type for the names of marks above the bars, and for the axis and its title below
+_LEGEND = 2  # lines of type for the names of two bars, on a narrow window
 _OTHERS = 2  # bars' places for the words that say how many rungs are before, and how many come after
 EDGES = 28  # empty pixels above and below a plot
 SLACK = 12  # pixels by which rows may be too high before the figure scrolls
@@ -58,7 +59,7 @@ class Look:
     def around(cls, at: int, rows: int, bars: int, pane: int, font: int) -> Look:
         """Return the look of a `pane` that has no room for all rows of a ladder: it shows some of them, among these row
         `at` and the row before it. `bars`: of a row."""
-        room = (pane - EDGES) / font - ABOVE_AND_BELOW - _OTHERS * ROW
+        room = (pane - EDGES) / font - ABOVE_AND_BELOW - _OTHERS * ROW - _LEGEND * (bars - 1)
         count = min(rows, max(2, int(room / (bars * ROW))))
         first = min((at - 1) // (count - 1) * (count - 1), rows - count)
         return cls(font, pane, rows=range(max(0, first), max(0, first) + count))

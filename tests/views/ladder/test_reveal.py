@@ -59,7 +59,7 @@ def tells(app: AppTest, number: str) -> bool:
 def hands_out(number: str) -> bool:
     """Whether the slide that phones receive has this number."""
     slide = feed.state()["slide"]
-    texts = [re.sub(r' width="[\d.]+%"', "", slide[name]) for name in ("numbers", "plot", "words", "origin")]
+    texts = [re.sub(r' (?:x|width)="[\d.]+%"', "", slide[name]) for name in ("numbers", "plot", "words", "origin")]
     return has(number, "\n".join(texts))
 
 
