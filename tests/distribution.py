@@ -6,7 +6,6 @@ xdist 3.8 makes of them is lost on pytest 9.2.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Generator
 
 import pytest
@@ -23,8 +22,6 @@ LONG = ("tests/catalogue/test_kernels.py", "tests/test_walks.py", "tests/sheets/
         "tests/backends/emulator/watching/test_catalogue_counters.py", "tests/backends/emulator/meanings/test_ops.py",
         "tests/backends/emulator/test_differential.py", "tests/catalogue/test_catalogue.py", "tests/lectures/test_",
         "tests/views/test_", "tests/lab/", "tests/catalogue/", "tests/views/ladder/")  # fmt: skip
-
-_LATER = 5  # the niceness of the other tests
 
 
 class ByModule(LoadScopeScheduling):
@@ -54,12 +51,6 @@ def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.It
     """What takes long comes first."""
     if is_xdist_worker(session):
         items.sort(key=lambda item: _place(item.nodeid))
-
-
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Leave the processors to Chromium: its tests are the longest row of those that run one by one."""
-    if is_xdist_worker(item.session) and not item.nodeid.startswith(ONE_BY_ONE) and not os.nice(0):
-        os.nice(_LATER)
 
 
 def _place(nodeid: str) -> int:
