@@ -245,10 +245,16 @@ def _checked_rung(choice: Settled, progress: Progress | None = None) -> Checked:
         launches = [step for step in plan(choice).steps if isinstance(step, Launch)]
     except _FAILURES as error:
         return _failed(choice, error, name)
+    refused = why_barred(None, [(step.source, step.kernel) for step in launches])
+    marks = (*_warnings_of(launches, name), *finding_marks(measurement.findings))
+    return Checked(measurement, marks, barred=refused)
+
+
+def _warnings_of(launches: Sequence[Launch], file_name: str) -> tuple[Mark, ...]:
+    """Return the compiler's warnings for the sources of these launches. CompileError: one does not compile."""
     sources = dict.fromkeys(step.source for step in launches)
     logs = "\n".join(compile_with_log(source, EMULATED_ARCHITECTURE).warnings for source in sources)
-    refused = why_barred(None, [(step.source, step.kernel) for step in launches])
-    return Checked(measurement, (*compiler_marks(name, logs), *finding_marks(measurement.findings)), barred=refused)
+    return compiler_marks(file_name, logs)
 
 
 def _checked_own(setup: Setup, n: int, text: str, file_name: str, schedule: str | None) -> Checked:
@@ -403,9 +409,7 @@ def compiled_marks(text: str, file_name: str, choice: Choice | None) -> tuple[Ma
         if choice is None:
             return warning_marks(compilation(file_name, f"{text}\n", every=True).warnings)
         made = plan(settle(replace(choice, source=text, source_name=file_name)))
-        sources = dict.fromkeys(step.source for step in made.steps if isinstance(step, Launch))
-        logs = "\n".join(compile_with_log(source, EMULATED_ARCHITECTURE).warnings for source in sources)
-        return compiler_marks(file_name, logs)
+        return _warnings_of([step for step in made.steps if isinstance(step, Launch)], file_name)
     except CompileError as error:
         return compiler_marks(file_name, error.log, text) or (Mark(error.line or 1, "error", str(error)),)
 
