@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import case
 
-@pytest.mark.thorough
-def test_every_module_can_be_the_first_that_is_imported() -> None:
-    done = subprocess.run([sys.executable, "-m", "tests.imports"], capture_output=True, text=True, check=False,
+
+@pytest.mark.parametrize("share", [case("4", quick=False), case("1", quick=False, thorough=False)])
+def test_every_module_can_be_the_first_that_is_imported(share: str) -> None:
+    done = subprocess.run([sys.executable, "-m", "tests.imports", share], capture_output=True, text=True, check=False,
                           cwd=Path(__file__).parents[1])  # fmt: skip
     assert done.returncode == 0, done.stdout
 

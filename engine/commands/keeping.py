@@ -73,8 +73,8 @@ def _person(options: argparse.Namespace) -> int:
             print(f"{owner}: {sheet}, {task}: {state}")
         for name, text, utc in found.drafts:
             print(f"draft {name} of {utc}: {many(len(text.encode()), 'byte')}")
-        print(f"{many(len(found.sheets), 'result')} and {many(len(found.drafts), 'draft')}"
-              f"{' deleted' if options.delete else ''}.")  # fmt: skip
+        counts = f"{many(len(found.sheets), 'result')} and {many(len(found.drafts), 'text')} of drafts"
+        print(f"{counts}{' deleted' if options.delete else ''}.")
     return 0 if not found.nothing else 1
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.commands.lab import Answer
 from engine.records import NotRunnable
+from engine.records.words import many
 from engine.sheets import progress as kept
 from engine.sheets.folder import faults, load, names
 from engine.sheets.grading import (
@@ -170,13 +171,13 @@ def progress(name: str | None) -> Answer:
     rows = [
         {"sheet": sheet.name, "student": owner, "passed": one.passed, "of": len(sheet.checks), "hints": one.hints,
          "solution": one.solution, "checks": dict(one.checks), "last": dict(one.last), "tried": one.tried,
-         "times": dict(one.times)}
+         "times": dict(one.times), "attempts": one.attempts, "points": one.points(sheet),
+         "stuck_at": one.stuck_at(sheet)}
         for sheet in sheets
         for owner, one in everybody[sheet.name].items()
     ]  # fmt: skip
     left_out = {} if name else faults()
-    told = [_describe_progress(sheet, owner, one, bool(name)) for sheet in sheets
-            for owner, one in everybody[sheet.name].items()]  # fmt: skip
+    told = [line for sheet in sheets for line in _describe_course(sheet, everybody[sheet.name], bool(name))]
     trouble = database.trouble()
     status = "failed" if trouble else "ok"
     lines = [
@@ -188,11 +189,20 @@ def progress(name: str | None) -> Answer:
     return Answer(status, record, "\n".join(lines))
 
 
+def _describe_course(sheet: Sheet, everybody: Mapping[str, Progress], by_check: bool) -> list[str]:
+    lines = [_describe_progress(sheet, owner, one, by_check) for owner, one in everybody.items()]
+    at = [f"{check} ({count})" for check, count in kept.stuck(sheet, everybody.values())]
+    return [*lines, f"{sheet.name:24} stuck at: {', '.join(at)}"] if at else lines
+
+
 def _describe_progress(sheet: Sheet, owner: str, one: Progress, by_check: bool) -> str:
     """Return a line, and `by_check` a line more for each check: the best attempt, the last one, and when."""
     line = f"{sheet.name:24} {owner:20} {one.passed} of {len(sheet.checks)}"
     line += f", {one.hints} hints" if one.hints else ""
     line += ", solution" if one.solution else ""
+    line += f", {one.points(sheet):g} of {sheet.points:g} points"
+    line += f", {many(one.attempts, 'attempt')}" if one.attempts else ""
+    line += f", stuck at {at}" if (at := one.stuck_at(sheet)) else ""
     wide = max(len(check.name) for check in sheet.checks)
     checks = [f"    {check.name:{wide}}  {_describe_check(one, check.name)}" for check in sheet.checks]
     return "\n".join([line, *(checks if by_check else [])])

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from time import monotonic
-from typing import Any
 
 from engine.catalogue import LADDERS, Kernel, Ladder, default_choice, kernel_named
 from engine.lab.setups import Setup, setup_of
@@ -23,79 +22,24 @@ from engine.records import Choice, NotRunnable
 from engine.records.counters import COUNTERS
 from engine.records.shipped import shipped
 from engine.records.words import whole_number
-from engine.sheets.sheet import HINTS, LETTERS, LEVELS, ORIGINS, SOLUTION, Check, Limit, Question, Runs, Sheet, Wrong
-
-_REQUIRED = object()
-
-
-class Table:
-    """The entries of one table; `where` begins every refusal. `end` refuses entries that were never read."""
-
-    def __init__(self, where: str, entries: Mapping[str, Any]) -> None:
-        self.where = where
-        self._entries = dict(entries)
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._entries
-
-    def text(self, name: str, otherwise: Any = _REQUIRED) -> str:
-        """Return a text."""
-        return str(self._take(name, (str,), "a text", otherwise))
-
-    def flag(self, name: str) -> bool:
-        """Return true or false; false if the entry is missing."""
-        return bool(self._take(name, (bool,), "true or false", False))
-
-    def number(self, name: str, otherwise: Any = _REQUIRED) -> float:
-        """Return a number."""
-        return float(self._take(name, (int, float), "a number", otherwise))
-
-    def one_of(self, name: str, kinds: tuple[type, ...], meant: str, otherwise: Any = _REQUIRED) -> Any:
-        """Return a value of one of several types, or `otherwise` if the entry is missing; `meant` names the types."""
-        return self._take(name, kinds, meant, otherwise)
-
-    def several(
-        self, name: str, kind: type | tuple[type, ...], meant: str, otherwise: Sequence[Any]
-    ) -> tuple[Any, ...]:
-        """Return a value or a list of values; `otherwise` if the entry is missing."""
-        if name not in self._entries:
-            return tuple(otherwise)
-        found = self._entries.pop(name)
-        values = found if isinstance(found, list) else [found]
-        if not all(isinstance(value, kind) and not isinstance(value, bool) for value in values):
-            raise self.refusal(f"`{name}` is {meant}, or a list of them")
-        return tuple(values)
-
-    def table(self, name: str) -> Table:
-        """Return a table below this one; empty if it is missing."""
-        return Table(f"{self.where}, [{name}]", self._take(name, (dict,), "a table", {}))
-
-    def tables(self, name: str) -> list[Table]:
-        """Return the tables of a list, `[[name]]`."""
-        found = self._take(name, (list,), f"a list of tables, [[{name}]]", [])
-        if not all(isinstance(each, dict) for each in found):
-            raise self.refusal(f"`{name}` is a list of tables, [[{name}]]")
-        return [Table(f"{self.where}, [[{name}]] {place}", each) for place, each in enumerate(found, start=1)]
-
-    def end(self) -> None:
-        """Raise NotRunnable if an entry without a meaning is left."""
-        if self._entries:
-            raise self.refusal(f"there is no such entry: {', '.join(self._entries)}")
-
-    def refusal(self, why: str) -> NotRunnable:
-        """Return the error with its place and reason."""
-        return NotRunnable(f"{self.where}: {why}.")
-
-    def _take(self, name: str, kinds: tuple[type, ...], meant: str, otherwise: Any) -> Any:
-        if name not in self._entries:
-            if otherwise is _REQUIRED:
-                raise self.refusal(f"`{name}` is missing")
-            return otherwise
-        value = self._entries.pop(name)
-        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
-            raise self.refusal(f"`{name}` is {meant}")
-        return value
-
+from engine.sheets.course import FILE as COURSE
+from engine.sheets.course import rules_in
+from engine.sheets.sheet import (
+    ATTEMPTS,
+    HINTS,
+    LETTERS,
+    LEVELS,
+    ORIGINS,
+    SOLUTION,
+    Check,
+    Limit,
+    Question,
+    Rules,
+    Runs,
+    Sheet,
+    Wrong,
+)
+from engine.sheets.table import Table
 
 KINDS = ("answer", "findings", "counter", "time", "question")
 
@@ -282,7 +226,7 @@ def load(sheet: str | Path) -> Sheet:
     try:
         if not path.is_file():
             raise NotRunnable(f"There is no sheet {str(sheet)!r}: there are {', '.join(listed.folders)}.")
-        found = _read_at(path)
+        found = replace(_read_at(path), rules=listed.rules.get(str(sheet), Rules()))
     except NotRunnable:
         if str(sheet) in _GOOD:
             return _GOOD[str(sheet)]
@@ -299,10 +243,11 @@ _GOOD: dict[str, Sheet] = {}  # the last good version of each listed sheet
 @dataclass(frozen=True)
 class _Listed:
     """The sheets of the program and of the folders ELSEWHERE: their folders by name, those that can be read, in the
-    order of the menu, and why the others cannot."""
+    order of the menu, the rules of a course, and why the others cannot."""
 
     folders: Mapping[str, Path]
     sheets: Mapping[str, Sheet]
+    rules: Mapping[str, Rules]
     faults: Mapping[str, str]
 
 
@@ -314,9 +259,14 @@ def _listed() -> _Listed:
 def _listed_at(_: int, own: Path, elsewhere: str) -> _Listed:
     folders: dict[str, Path] = {}
     faults: dict[str, str] = {}
+    rules: dict[str, Rules] = {}
     for place in (own, *(Path(each).expanduser() for each in elsewhere.split(os.pathsep) if each)):
         if not place.is_dir():
             faults[str(place)] = f"There is no folder {place}, which {ELSEWHERE} names."
+        try:
+            rules.update(rules_in(place))
+        except NotRunnable as refused:
+            faults[str(place / COURSE)] = str(refused)
         for path in sorted(place.glob(f"*/{FILE}")):
             name = path.parent.name
             if name in folders:
@@ -326,12 +276,15 @@ def _listed_at(_: int, own: Path, elsewhere: str) -> _Listed:
     found = []
     for name, folder in folders.items():
         try:
-            found.append(_read_at(folder / FILE))
+            found.append(replace(_read_at(folder / FILE), rules=rules.get(name, Rules())))
         except NotRunnable as refused:
             faults[name] = str(refused)
             found += [_GOOD[name]] if name in _GOOD else []
     _GOOD.update({sheet.name: sheet for sheet in found})
-    return _Listed(folders, {sheet.name: sheet for sheet in sorted(found, key=_place)}, faults)
+    faults |= {
+        name: f"{COURSE} has rules for {name!r}, and there is no such sheet." for name in rules if name not in folders
+    }
+    return _Listed(folders, {sheet.name: sheet for sheet in sorted(found, key=_place)}, rules, faults)
 
 
 def _place(sheet: Sheet) -> tuple[int, int, int, str]:
@@ -447,8 +400,8 @@ def _check_names(sheet: Sheet, table: Table) -> None:
         raise table.refusal("a sheet needs a check")
     if len({*named}) < len(named):
         raise table.refusal("two checks have the same name")
-    if {HINTS, SOLUTION} & {*named}:
-        raise table.refusal(f"a check cannot be called {HINTS} or {SOLUTION}")
+    if {HINTS, SOLUTION, ATTEMPTS} & {*named}:
+        raise table.refusal(f"a check cannot be called {HINTS}, {SOLUTION} or {ATTEMPTS}")
     missing = [wrong.check for wrong in sheet.wrong if wrong.check not in named]
     if missing:
         raise table.refusal(f"there is no check {missing[0]!r}")

@@ -263,9 +263,14 @@ def grade(name: str, source: str | None, answers: Mapping[str, str]) -> Graded:
 
 
 def points(sheet: Sheet, grade: Grade) -> float:
-    """Return the points of a submission: those of the checks that it passed."""
+    """Return the points of a submission: those of the checks that it passed; of one that the platform calls late, the
+    share that the course gives."""
     good = {verdict.check for verdict in grade.verdicts if verdict.passed}
-    return sum(check.points for check in sheet.checks if check.name in good)
+    return _share(sheet, grade) * sum(check.points for check in sheet.checks if check.name in good)
+
+
+def _share(sheet: Sheet, grade: Grade) -> float:
+    return sheet.rules.late if grade.student.late and sheet.rules.deadline else 1.0
 
 
 def marks(sheet: Sheet, grades: Sequence[Grade]) -> list[Mark]:
@@ -289,6 +294,8 @@ def feedback(sheet: Sheet, grade: Grade, short: bool = False) -> str:
         told = found.sentence if found is not None else "Not checked."
         if not (short and good):
             lines.append(f"{check.name} ({check.points if good else 0:g} of {check.points:g}): {told}")
+    if _share(sheet, grade) < 1:
+        lines.append(f"Handed in after the deadline: {_share(sheet, grade):.0%} of the points count.")
     if short:
         return " ".join(lines)
     head = f"{sheet.title}: {points(sheet, grade):g} of {sheet.points:g} points"

@@ -5,11 +5,12 @@ An owner is a student's name as typed, or the number of their browser.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from engine.sheets.sheet import HINTS, SOLUTION, Sheet, Verdict
+from engine.sheets.sheet import ATTEMPTS, HINTS, SOLUTION, Sheet, Verdict
 from engine.store import progress
 
 LONGEST = 40  # letters of an owner's name
@@ -23,8 +24,8 @@ _STATES = {word: state for state, word in WORDS.items()}
 class Progress:
     """`checks`: the best result of each, as a Verdict's `passed`: a passed check stays passed. `hints`: the number of
     opened hints; `solution`: whether it was opened; `answers`: to the questions, by name. `last`: the results of the
-    last attempt, made at `tried`; `times`: when the best results were first found. A check that was never made is left
-    out."""
+    last attempt, made at `tried`; `times`: when the best results were first found; `attempts`: their number. A
+    check that was never made is left out."""
 
     checks: Mapping[str, bool | None]
     hints: int = 0
@@ -33,6 +34,7 @@ class Progress:
     last: Mapping[str, bool | None] = field(default_factory=dict, compare=False)
     tried: str = field(default="", compare=False)
     times: Mapping[str, str] = field(default_factory=dict, compare=False)
+    attempts: int = field(default=0, compare=False)
 
     @property
     def passed(self) -> int:
@@ -42,6 +44,30 @@ class Progress:
     def done(self, sheet: Sheet) -> bool:
         """Return whether every check that can be made here was made and passed."""
         return all(self.checks.get(check.name, False) is not False for check in sheet.checks)
+
+    def is_late(self, sheet: Sheet, check: str) -> bool:
+        """Return whether a check was passed after the deadline."""
+        return self.checks.get(check) is True and check in self.times and sheet.rules.is_late(self.times[check])
+
+    def points(self, sheet: Sheet) -> float:
+        """Return the points of the passed checks: after the deadline only the share that the course gives."""
+        passed = (check for check in sheet.checks if self.checks.get(check.name) is True)
+        return sum(check.points * (sheet.rules.late if self.is_late(sheet, check.name) else 1) for check in passed)
+
+    def stuck_at(self, sheet: Sheet) -> str | None:
+        """Return the first check that was never passed and that the last attempt missed."""
+        missed = (one.name for one in sheet.checks if self.last.get(one.name) is False)
+        return next((name for name in missed if self.checks.get(name) is not True), None)
+
+
+def stuck(sheet: Sheet, everybody: Iterable[Progress]) -> list[tuple[str, int]]:
+    """Return the checks at which students are stuck, with their number of students, the most first."""
+    return Counter(at for one in everybody if (at := one.stuck_at(sheet))).most_common()
+
+
+def begin_attempt(owner: str, sheet: Sheet) -> bool:
+    """Count an attempt; return whether the course allows it."""
+    return progress.count(owner, sheet.name, ATTEMPTS, sheet.rules.attempts) is not None
 
 
 def remember(owner: str, sheet: Sheet, found: Iterable[Verdict], answers: Mapping[str, str] | None = None) -> None:
@@ -85,13 +111,13 @@ def of_everybody(sheet: Sheet) -> dict[str, Progress]:
 def _read(sheet: Sheet, states: Mapping[str, str]) -> Progress:
     names = [check.name for check in sheet.checks]  # the sheet may have changed since
     best, last = ({name: _state(states.get(f"{kind}{name}", "")) for name in names} for kind in ("", _LAST))
-    hints = states.get(HINTS, "0")
     answers = {name: states[f"{_ANSWER}{name}"] for name in names if f"{_ANSWER}{name}" in states}
-    opened = min(int(hints) if hints.isdecimal() else 0, len(sheet.hints))
+    opened, attempts = (int(words) if (words := states.get(task, "")).isdecimal() else 0 for task in (HINTS, ATTEMPTS))
     checks, tries = ({name: _STATES[word] for name, (word, _) in found.items() if word} for found in (best, last))
     tried = max(when for _, when in last.values()) if last else ""
     times = {name: when for name, (_, when) in best.items() if when}
-    return Progress(checks, opened, SOLUTION in states, answers, {**checks, **tries}, tried, times)
+    opened = min(opened, len(sheet.hints))
+    return Progress(checks, opened, SOLUTION in states, answers, {**checks, **tries}, tried, times, attempts)
 
 
 def _state(words: str) -> tuple[str, str]:

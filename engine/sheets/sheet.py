@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
+from datetime import UTC, datetime
 from itertools import product
 from random import Random
 
@@ -12,7 +13,7 @@ from engine.lectures.claim import Quantity, Relation
 from engine.records import Choice
 
 LETTERS = "abcdefghij"  # of the choices of a question
-HINTS, SOLUTION = "hints", "solution"  # keys of the progress that are no checks
+HINTS, SOLUTION, ATTEMPTS = "hints", "solution", "attempts"  # keys of the progress that are no checks
 _MOST_DRAWN = 1 << 16  # the largest N of a drawn run, which the emulator does in a second
 LEVELS = {"beginner": "To begin with", "course": "", "advanced": "Advanced"}  # in the order of the menu
 ORIGINS = {
@@ -120,12 +121,27 @@ class Wrong:
 
 
 @dataclass(frozen=True)
+class Rules:
+    """A course's rules for a sheet. `deadline`: None without one; `late`: the share of a check's points that counts if
+    it is passed later; `attempts`: how often a student may check, None for any number."""
+
+    deadline: datetime | None = None
+    late: float = 0.0
+    attempts: int | None = None
+
+    def is_late(self, utc: str = "") -> bool:
+        """Return whether a time (ISO 8601; by default now) is after the deadline."""
+        when = datetime.fromisoformat(utc) if utc else datetime.now(UTC)
+        return self.deadline is not None and when > self.deadline
+
+
+@dataclass(frozen=True)
 class Sheet:
     """`kernel`: its launches, data and reference judge the student's file, which has a kernel of that name. `launch`:
     in its place, the launch and reference of any kernel; both None: the sheet only asks questions. `start`: the
     student's first text; `solution`: a text that passes every check, shown at the end with `afterwards` and `today`,
     whose figures come from recorded runs like a ladder's. `ladder`: its ladder; `origin`: the task's author, one of
-    ORIGINS; `level`: one of LEVELS. `text`, `hints` and `afterwards` are Markdown."""
+    ORIGINS; `level`: one of LEVELS; `rules`: of the course. `text`, `hints` and `afterwards` are Markdown."""
 
     name: str
     title: str
@@ -143,6 +159,7 @@ class Sheet:
     start: str
     solution: str
     wrong: tuple[Wrong, ...]
+    rules: Rules = Rules()
 
     @property
     def kind(self) -> str:

@@ -62,6 +62,12 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         " utc TEXT NOT NULL, PRIMARY KEY (lecture, name, round)) WITHOUT ROWID",
     ),
     ("CREATE TABLE names (browser TEXT PRIMARY KEY, name TEXT NOT NULL, utc TEXT NOT NULL) WITHOUT ROWID",),
+    (
+        "CREATE TABLE versions (id INTEGER PRIMARY KEY AUTOINCREMENT, owner TEXT NOT NULL, name TEXT NOT NULL,"
+        " text TEXT NOT NULL, utc TEXT NOT NULL, bytes INTEGER NOT NULL)",
+        "CREATE INDEX versions_by_draft ON versions (owner, name, id)",
+        "CREATE INDEX versions_by_utc ON versions (utc, bytes)",
+    ),
 )
 
 

@@ -1,7 +1,7 @@
-"""The last text of each of an owner's drafts.
+"""The last text of each of an owner's drafts, and its earlier texts, about one a minute of work.
 
-All drafts together have a size limit, because they share one disk. A draft that no browser can know any more is
-removed. If there is no room, drafts untouched for weeks are removed too; recent ones stay.
+All texts together have a size limit, because they share one disk. A text that no browser can know any more is removed.
+If there is no room, the oldest earlier texts are removed, then drafts untouched for weeks; recent ones stay.
 """
 
 from __future__ import annotations
@@ -18,26 +18,40 @@ _OLDEST = (
     "DELETE FROM drafts WHERE owner = ? AND name NOT IN"
     " (SELECT name FROM drafts WHERE owner = ? ORDER BY utc DESC, name LIMIT ?)"
 )
-_BEFORE = "DELETE FROM drafts WHERE utc < ?"
-_TOTAL = "SELECT COALESCE(SUM(bytes), 0) FROM drafts"
+_BEFORE = "DELETE FROM {} WHERE utc < ?"
+_TOTAL = "SELECT (SELECT COALESCE(SUM(bytes), 0) FROM drafts) + (SELECT COALESCE(SUM(bytes), 0) FROM versions)"
+MOST_VERSIONS = 40  # of a draft
+APART_S = 60  # between two versions of a draft, but for those that `keep` asks for
+_OLDEST_VERSIONS = (
+    "DELETE FROM versions WHERE owner = ? AND name = ? AND id NOT IN"
+    " (SELECT id FROM versions WHERE owner = ? AND name = ? ORDER BY id DESC LIMIT ?)"
+)
+_OLDER_HALF = "DELETE FROM versions WHERE id IN (SELECT id FROM versions ORDER BY id LIMIT ?)"
 
 
 class Full(Exception):
     """There is no room for another draft."""
 
 
-def save(owner: str, name: str, text: str, most: int | None = None) -> None:
+def save(owner: str, name: str, text: str, most: int | None = None, keep: bool = False) -> None:
     """Save `text` as the owner's draft of that name. `most`: the owner's number of drafts; the oldest beyond it are
-    removed.
+    removed. `keep`: the text before stays as a version, however new the last version is.
 
     Full: the drafts of all owners reach the limit; the earlier draft stays.
     """
     utc, size = now(), len(text.encode())
 
     def replace(connection: Connection) -> bool:
-        connection.execute(_BEFORE, (_days_before(utc, KEPT_DAYS),))
+        for table in ("drafts", "versions"):
+            connection.execute(_BEFORE.format(table), (_before(utc, days=KEPT_DAYS),))
+        _add_version(connection, owner, name, text, utc, keep)
+        while not _room(connection, owner, name, size):
+            count = int(connection.execute("SELECT COUNT(*) FROM versions").fetchone()[0])
+            if not count:
+                break
+            connection.execute(_OLDER_HALF, (count // 2 + 1,))
         if not _room(connection, owner, name, size):
-            connection.execute(_BEFORE, (_days_before(utc, AT_WORK_DAYS),))
+            connection.execute(_BEFORE.format("drafts"), (_before(utc, days=AT_WORK_DAYS),))
             if not _room(connection, owner, name, size):
                 return False
         connection.execute(
@@ -51,13 +65,37 @@ def save(owner: str, name: str, text: str, most: int | None = None) -> None:
         raise Full(f"The {MOST_BYTES >> 20} MB for everybody's drafts are full.")
 
 
+def _add_version(connection: Connection, owner: str, name: str, text: str, utc: str, keep: bool) -> None:
+    """Make the stored text, which `text` replaces, a version, unless the last version is as new as that."""
+    stored = connection.execute("SELECT text, utc, bytes FROM drafts WHERE owner = ? AND name = ?", (owner, name))
+    before = stored.fetchone()
+    if before is None or before[0] == text:
+        return
+    newest = connection.execute(
+        "SELECT text, utc FROM versions WHERE owner = ? AND name = ? ORDER BY id DESC LIMIT 1", (owner, name)
+    ).fetchone()
+    if newest and (newest[0] == before[0] or (newest[1] > _before(utc, seconds=APART_S) and not keep)):
+        return
+    connection.execute(
+        "INSERT INTO versions (owner, name, text, utc, bytes) VALUES (?, ?, ?, ?, ?)", (owner, name, *before)
+    )
+    connection.execute(_OLDEST_VERSIONS, (owner, name, owner, name, MOST_VERSIONS))
+
+
+def versions(owner: str, name: str) -> list[tuple[int, str, str]]:
+    """Return (number, text, time in UTC) of the earlier texts of a draft, the last one first."""
+    found = read("SELECT id, text, utc FROM versions WHERE owner = ? AND name = ? ORDER BY id DESC", owner, name)
+    return [(int(number), str(text), str(utc)) for number, text, utc in found]
+
+
 def _room(connection: Connection, owner: str, name: str, size: int) -> bool:
     before = connection.execute("SELECT bytes FROM drafts WHERE owner = ? AND name = ?", (owner, name)).fetchone()
     return int(connection.execute(_TOTAL).fetchone()[0]) - (before[0] if before else 0) + size <= MOST_BYTES
 
 
-def _days_before(utc: str, days: int) -> str:
-    return (datetime.fromisoformat(utc).astimezone(UTC) - timedelta(days=days)).isoformat(timespec="seconds")
+def _before(utc: str, **time: int) -> str:
+    """Return the moment that is a time before `utc`: days or seconds."""
+    return (datetime.fromisoformat(utc).astimezone(UTC) - timedelta(**time)).isoformat(timespec="seconds")
 
 
 def load(owner: str, name: str) -> str | None:

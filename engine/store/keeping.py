@@ -103,7 +103,7 @@ def _unpacked(path: Path, scratch: Path) -> Path:
 @dataclass(frozen=True)
 class Person:
     """What one person left. `sheets`: (owner of the progress, sheet, task, state, time); `drafts`: (name, text,
-    time)."""
+    time) of the last texts, then of the earlier ones."""
 
     sheets: Sequence[tuple[str, str, str, str, str]]
     drafts: Sequence[tuple[str, str, str]]
@@ -122,7 +122,8 @@ def of_person(name: str) -> Person:
     drafts = [
         (str(draft), str(text), str(utc))
         for owner in owners
-        for draft, text, utc in read("SELECT name, text, utc FROM drafts WHERE owner = ? ORDER BY utc", owner)
+        for table in ("drafts", "versions")
+        for draft, text, utc in read(f"SELECT name, text, utc FROM {table} WHERE owner = ? ORDER BY utc", owner)
     ]
     rows = [(str(owner), str(sheet), str(task), str(state), str(utc)) for owner, sheet, task, state, utc in sheets]
     return Person(rows, drafts)
@@ -136,7 +137,8 @@ def delete_person(name: str) -> Person:
     def delete(connection: sqlite3.Connection) -> None:
         connection.execute(f"DELETE FROM progress WHERE {where}", values)
         connection.execute("DELETE FROM names WHERE name = ?", (name,))
-        connection.executemany("DELETE FROM drafts WHERE owner = ?", [(owner,) for owner in owners])
+        for table in ("drafts", "versions"):
+            connection.executemany(f"DELETE FROM {table} WHERE owner = ?", [(owner,) for owner in owners])
 
     write(delete)
     return found
@@ -159,7 +161,7 @@ def owner_of_drafts(visitor: str) -> str:
 
 
 # Of a term: what students and halls left, with the time of the last change. Measurements stay.
-_OF_A_TERM = ("progress", "drafts", "names", "lectures", "questions", "rounds", "asked", "steps")
+_OF_A_TERM = ("progress", "drafts", "versions", "names", "lectures", "questions", "rounds", "asked", "steps")
 
 
 def end_term(before: str) -> dict[str, int]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from sqlite3 import Connection
+
 from engine.store.database import now, read, write
 
 
@@ -13,6 +15,22 @@ def save(owner: str, sheet: str, task: str, state: str, final: str | None = None
 
 _SAVE = """INSERT INTO progress VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET state = excluded.state,
            utc = excluded.utc WHERE ? IS NULL OR instr(state, ?) != 1"""
+
+
+def count(owner: str, sheet: str, task: str, most: int | None = None) -> int | None:
+    """Add one to the number that is the owner's state in a task, and return it; None: it was `most` already."""
+    row = (owner, sheet, task, now(), most, most)
+
+    def add(connection: Connection) -> int | None:
+        found = connection.execute(_COUNT, row).fetchone()
+        return None if found is None else int(found[0])
+
+    return write(add)
+
+
+_COUNT = """INSERT INTO progress VALUES (?, ?, ?, '1', ?) ON CONFLICT DO UPDATE SET
+            state = CAST(CAST(state AS INTEGER) + 1 AS TEXT), utc = excluded.utc
+            WHERE ? IS NULL OR CAST(state AS INTEGER) < ? RETURNING state"""
 
 
 def load(owner: str, sheet: str) -> dict[str, str]:

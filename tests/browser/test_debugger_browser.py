@@ -57,6 +57,7 @@ def test_the_same_address_shows_the_same_moment_in_another_browser(browser: Brow
     expect(one.locator(".pair button")).to_have_count(2)
     one.locator(".timeaxis .targets i").nth(40).click()
     expect(one).to_have_url(re.compile(r"[&?]at=40\b"))
+    expect(one.locator("table.variables")).to_have_count(1)
     variables = one.locator("table.variables").inner_text()
     other.goto(one.url)
     expect(other.locator("table.variables")).to_have_text(re.compile(r"stride"))

@@ -31,7 +31,7 @@ def recorded_code(entry: Entry) -> str | None:
     return entry.recording.sessions[entry.row["session"]].kernels.get(entry.key[0])
 
 
-@pytest.mark.parametrize("step", [EVERY, pytest.param(1, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("step", [EVERY, case(9, quick=False), case(1, quick=False, thorough=False)])
 def test_the_plans_for_the_recorded_gpu_are_those_of_the_recorded_rows(step: int) -> None:
     """Of a kernel whose code has changed since, nothing is asked: its rows are to be recorded anew."""
     rows = [entry for entry in entries() if entry.row["status"] == "ok" and entry.code == recorded_code(entry)]

@@ -41,7 +41,7 @@ def sizes_of(topic: Topic) -> tuple[int, ...]:
 QUICK_SIZES = (100, 4096 + 1)
 QUICK_LINES = 90  # of a kernel that compiles in less than a second
 MANY_BLOCKS, ONE_BLOCK = (100, 1000), 33
-SHARE = 3
+SHARE = 4
 
 
 def cases_of(kernel: Kernel) -> Iterator[Any]:

@@ -69,16 +69,29 @@ def test_a_slice_is_handed_to_the_peer_of_the_whole():
     assert seen == list(range(3, 13)) and peers_named("reduce_unaligned") == peers_named("reduce_vectorized")
 
 
+HAS_NVCC = pytest.mark.skipif(shutil.which("nvcc") is None, reason="no nvcc here")
+
+
 @pytest.mark.thorough
-@pytest.mark.skipif(shutil.which("nvcc") is None, reason="no nvcc here")
-def test_nvcc_builds_a_call_and_keeps_it(tmp_path, monkeypatch):
+@HAS_NVCC
+def test_nvcc_builds_a_library_and_keeps_it(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    source = tmp_path / "small.cu"
+    source.write_text('extern "C" ELEMENT one() { return 1; }\n')
+    made = nvcc.library(source, {"ELEMENT": "int"}, "sm_90")
+    before = made.stat().st_mtime_ns
+    assert nvcc.library(source, {"ELEMENT": "int"}, "sm_90") == made and made.stat().st_mtime_ns == before
+    with pytest.raises(NotRunnable, match=r"nvcc does not build small\.cu"):
+        nvcc.library(source, {"ELEMENT": "nothing"}, "sm_90")
+
+
+@pytest.mark.release
+@HAS_NVCC
+def test_nvcc_builds_a_call_of_cub(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     macros = nvcc_peers.macros("selection", "int32")
     assert macros == {"OPERATION": "SELECTION", "ELEMENT": C_TYPES["int32"]}
-    made = nvcc.library(nvcc_peers.SOURCE, macros, "sm_90")
-    before = made.stat().st_mtime_ns
-    assert nvcc.library(nvcc_peers.SOURCE, macros, "sm_90") == made and made.stat().st_mtime_ns == before
-    assert nvcc_peers._call(made).argtypes
+    assert nvcc_peers._call(nvcc.library(nvcc_peers.SOURCE, macros, "sm_90")).argtypes
     with pytest.raises(NotRunnable, match=r"nvcc does not build cub_calls\.cu"):
         nvcc.library(nvcc_peers.SOURCE, {"OPERATION": "SELECTION", "ELEMENT": "nothing"}, "sm_90")
 

@@ -189,7 +189,7 @@ ENDING = [one for one in KERNELS.values() if one.emulated and one.processor == "
           and "wgmma" not in one.text]  # fmt: skip
 
 
-@pytest.mark.sampled(quick=20, thorough=10)
+@pytest.mark.sampled(quick=40, thorough=20)
 @pytest.mark.parametrize("entry", ENDING, ids=lambda entry: entry.name)
 def test_the_memory_at_the_end_is_the_answer_and_every_variable_can_be_told(entry: Kernel) -> None:
     """The unoptimised build of every kernel; all blocks of the last launch run together."""

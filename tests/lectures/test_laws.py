@@ -42,7 +42,7 @@ def holds(choice: Choice, which: slice) -> None:
     assert [(p.value, p.counted) for p in points] == [(p.value, p.expected) for p in points]
 
 
-@pytest.mark.sampled(quick=3, thorough=2)
+@pytest.mark.sampled(quick=3, thorough=4)
 @pytest.mark.parametrize("kernel", [case(name, quick=i % 3 == 0) for i, name in enumerate(FIRST)])
 def test_the_law_holds_at_the_ends_and_in_the_middle(kernel: str) -> None:
     number = len(laws.counting(chosen(kernel)))
@@ -51,7 +51,7 @@ def test_the_law_holds_at_the_ends_and_in_the_middle(kernel: str) -> None:
 
 # A law knows a type by its bytes alone: float32 is int32 again. The thorough run takes every third value from the last
 # one down: powers of two, primes and others; a release takes every value, for every type.
-@pytest.mark.sampled(thorough=3)
+@pytest.mark.sampled(thorough=6)
 @pytest.mark.parametrize(
     ("kernel", "dtype", "every"),
     [case(k, d, every, quick=False, thorough=d == KERNELS[k].dtypes[0] and every == 3)

@@ -41,7 +41,7 @@ def run_of(sheet: Sheet) -> Run:
     return run
 
 
-@pytest.mark.sampled(thorough=12)
+@pytest.mark.sampled(thorough=18)
 @pytest.mark.parametrize("name", SHEETS)
 def test_start_solution_and_wrong_answers_end_as_the_sheet_says(name: str) -> None:
     sheet = load(name)

@@ -25,6 +25,7 @@ def fill() -> None:
     progress.save("Ada Lovelace", "first-saxpy", "answer", "passed")
     progress.save("bob@school.edu", "first-saxpy", "answer", "passed")
     progress.remember_name(owner_of_drafts("ada's browser"), "Ada")
+    drafts.save(owner_of_drafts("ada's browser"), "abc", "her text before")
     drafts.save(owner_of_drafts("ada's browser"), "abc", "her text")
     drafts.save(owner_of_drafts("another"), "def", "somebody's text")
 
@@ -72,8 +73,9 @@ def test_one_person_is_shown_and_deleted_and_nobody_else(capsys: pytest.CaptureF
     found = json.loads(capsys.readouterr().out)
     assert {row[0] for row in found["sheets"]} == {"Ada", "Ada (3f2a)"} and found["drafts"][0][1] == "her text"
     assert main(["store", "person", "Ada", "--delete"]) == 0
-    assert "2 results and 1 draft deleted" in capsys.readouterr().out
+    assert "2 results and 2 texts of drafts deleted" in capsys.readouterr().out
     assert main(["store", "person", "Ada"]) == 1 and "Nothing is kept" in capsys.readouterr().out
+    assert found["drafts"][1][1] == "her text before" and drafts.versions(owner_of_drafts("ada's browser"), "abc") == []
     assert progress.name_of(owner_of_drafts("ada's browser")) == ""
     assert progress.load("Ada Lovelace", "first-saxpy") and drafts.load(owner_of_drafts("another"), "def")
     assert keeping.of_person("%").nothing and keeping.of_person("_da").nothing

@@ -85,6 +85,37 @@ def test_drafts_have_a_common_bound_and_old_drafts_make_room(monkeypatch: pytest
     assert database.read("SELECT owner, name FROM drafts") == [("ada", "new")]
 
 
+def test_a_draft_keeps_a_text_a_minute_and_every_one_that_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    at = ["2026-11-01T10:00:00+00:00"]
+    monkeypatch.setattr(drafts, "now", lambda: at[0])
+    monkeypatch.setattr(drafts, "MOST_VERSIONS", 3)
+    for second, text in enumerate(["one", "two", "three"]):
+        at[0] = f"2026-11-01T10:00:0{second}+00:00"
+        drafts.save("ada", "tile.cu", text)
+    assert [text for _, text, _ in drafts.versions("ada", "tile.cu")] == ["one"]
+    drafts.save("ada", "tile.cu", "four", keep=True)
+    assert [text for _, text, _ in drafts.versions("ada", "tile.cu")] == ["three", "one"]
+    for minute in range(2, 6):
+        at[0] = f"2026-11-01T10:0{minute}:00+00:00"
+        drafts.save("ada", "tile.cu", f"minute {minute}")
+    found = drafts.versions("ada", "tile.cu")
+    assert [text for _, text, _ in found] == ["minute 4", "minute 3", "minute 2"]
+    assert found[0][2] == "2026-11-01T10:04:00+00:00"
+    assert drafts.versions("bob", "tile.cu") == drafts.versions("ada", "other.cu") == []
+
+
+def test_earlier_texts_make_room_before_any_draft(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drafts, "MOST_BYTES", 3 << 20)
+    first, second = "a" * (1 << 20), "b" * (1 << 20)
+    drafts.save("ada", "one", first)
+    drafts.save("ada", "one", second)
+    assert drafts.versions("ada", "one")[0][1] == first
+    drafts.save("bob", "two", first)
+    assert drafts.versions("ada", "one")
+    drafts.save("bob", "three", first)
+    assert drafts.versions("ada", "one") == [] and drafts.load("ada", "one") == second
+
+
 def test_drafts_of_an_earlier_version_have_their_size(monkeypatch: pytest.MonkeyPatch) -> None:
     file().parent.mkdir(parents=True)
     before = sqlite3.connect(file())

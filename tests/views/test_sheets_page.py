@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -193,3 +194,34 @@ def test_a_typed_name_is_there_at_the_browsers_next_visit(monkeypatch: pytest.Mo
     monkeypatch.setattr(visitor, "named_browser", lambda: "ada")
     app.text_input(key="student").set_value("").run()
     assert opened("sheets", sheet=SHEET.name).text_input(key="student").value == ""
+
+
+def test_the_rules_of_a_course_are_on_the_page_and_hold(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    rules = f"[{ASKS.name}]\ndeadline = 2020-01-01T12:00:00Z\nlate = 0.5\nattempts = 2\n"
+    (tmp_path / "course.toml").write_text(rules)
+    monkeypatch.setenv(folder.ELSEWHERE, str(tmp_path))
+    folder._listed_at.cache_clear()
+    app = opened("sheets", sheet=ASKS.name, student="Anna")
+    said = html_of(app)
+    assert says("course.past", said) and "2 attempts left of 2." in said
+    assert "1 attempt left of 2." in checked(app)
+    said = checked(app)
+    assert says("course.used-up", said) and app.button(key="check_sheet").disabled
+    assert progress.of("Anna", load(ASKS.name)).attempts == 2
+    (tmp_path / "course.toml").write_text(f"[{ASKS.name}]\ndeadline = 2999-01-01T12:00:00Z\n")
+    folder._listed_at.cache_clear()
+    app = opened("sheets", sheet=ASKS.name, student="Ben")
+    for _ in ASKS.hints:
+        app.button(key="hint").click().run()
+    assert "Due 1 January 2999, 12:00 (UTC)." in html_of(app)
+    assert says("course.solution", shown(app)) and "solution" not in {button.key for button in app.button}
+
+
+def test_the_progress_says_where_students_are_stuck() -> None:
+    first = SHEET.checks[0].name
+    progress.begin_attempt("Anna", SHEET)
+    progress.remember("Anna", SHEET, [Verdict(first, False, "No.")])
+    app = opened("machine")
+    assert f"{first} (1)" in html_of(app)
+    app.selectbox(key="sheet to look at").set_value(SHEET.name).run()
+    assert f"Students are stuck at: {first} (1)." in html_of(app)

@@ -57,7 +57,8 @@ def main() -> None:
                      help="Choose, or type the number of a block.")  # fmt: skip
     if made is None:
         return
-    work.follow(WORK, lambda: None)
+    with st.container(key="debugwait"):  # so that its bar moves nothing below to another place in Streamlit's tree
+        work.follow(WORK, lambda: None)
     if made.reason is not None:
         messages.error(made.reason)
     elif made.found is None:

@@ -56,8 +56,9 @@ def compiling(draft: str, choice: Choice | None) -> dict[str, Any]:
 MOST_KEPT = 40  # drafts of a browser, as many as it stores itself
 
 
-def store_draft(draft: Draft) -> str | None:
-    """Store the draft's text and launch. Raises a sentence if there is no room."""
+def store_draft(draft: Draft, keep: bool = False) -> str | None:
+    """Store the draft's text and launch. `keep`: the text before stays as a version. Returns a sentence if there is no
+    room."""
     owner = visitor.owner()
     if owner is None:
         return None
@@ -66,7 +67,7 @@ def store_draft(draft: Draft) -> str | None:
             "place": draft.place, "call": setup.call if setup else "",
             "right": str(setup.right or "") if setup else ""}  # fmt: skip
     try:
-        store.save(owner, draft.id, json.dumps(kept), most=MOST_KEPT)
+        store.save(owner, draft.id, json.dumps(kept), most=MOST_KEPT, keep=keep)
     except store.Full as full:
         return f"{full} This draft is kept by your browser alone: download it before you leave."
     return None
@@ -168,10 +169,11 @@ def keep(draft: Draft) -> None:
     _drafts()[draft.id] = draft
 
 
-def save(draft: Draft) -> None:
-    """Keep the draft in the session and in the store, as its text has changed."""
-    keep(draft)
-    st.session_state[_UNKEPT] = store_draft(draft)
+def save(draft: Draft, keep: bool = False) -> None:
+    """Keep the draft in the session and in the store, as its text has changed. `keep`: the text before is to stay among
+    the earlier ones."""
+    _drafts()[draft.id] = draft
+    st.session_state[_UNKEPT] = store_draft(draft, keep)
 
 
 def warn_unkept() -> None:

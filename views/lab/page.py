@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,9 @@ from engine.records.counters import COUNTERS, ON_LINES
 from engine.service import service
 from views.debugger.asked import open_draft
 from views.editor import component
-from views.lab import drafts, form, outcome, results, slides, work
+from views.lab import drafts, form, outcome, results, slides, versions, work
 from views.lab.drafts import RUNG, Draft
+from views.lab.versions import Version
 from views.lab.work import Press
 from views.server.navigation import toolbar
 from views.shared import address, keyboard, menus, messages, rungs
@@ -55,7 +56,8 @@ def main() -> None:
         return
     with tools:
         steps = st.container(width="content")  # first, so no button comes into the place of the ladder's Edit
-        buttons(draft)
+        earlier = versions.of(draft)
+        buttons(draft, earlier)
     left, right = st.columns([1.2, 1], gap="medium")
     with left:
         kept = component.EditorDraft(
@@ -73,7 +75,8 @@ def main() -> None:
     with right:
         asked = settings(draft, ladder, position)
     keyboard.on_key({**(rungs.stepping(ladder) if ladder else {}), "run": lambda: request(draft.id, "check"),
-                     "present": slides.begin, **outcome.stepping(draft.id)})  # fmt: skip
+                     "present": slides.begin, **outcome.stepping(draft.id),
+                     **versions.presses(draft, earlier)})  # fmt: skip
     publish(topic, drafts.draft_of(draft.id) or draft, ladder, own)
     if asked:
         with steps:
@@ -85,12 +88,13 @@ def main() -> None:
     outcome.show(draft.id, ladder, position, timed, counter_of(ladder, position), right)
 
 
-def buttons(draft: Draft) -> None:
+def buttons(draft: Draft, earlier: Sequence[Version]) -> None:
     """Show the buttons for the attempts; Check and Run belong to the editor, as they send its text."""
     with st.popover(
         "My drafts", icon=":material/history:", key="mydrafts", help="Every text that you have changed here"
     ):
         st.html(results.my_drafts(drafts.kept_drafts(), draft.id))
+        st.html(f"<h2>Earlier texts of this draft</h2>{versions.listed(draft, earlier)}")
     st.button("Present", key="present_tries", icon=":material/slideshow:", on_click=slides.begin,
               help="My attempts, one a slide (P)")  # fmt: skip
     st.button("Start over", key="start_over", icon=":material/restart_alt:", on_click=drafts.begin_anew,

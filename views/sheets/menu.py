@@ -126,7 +126,16 @@ def _all() -> str:
     begun = {sheet: everybody for sheet in sheets if (everybody := progress.of_everybody(sheet))}
     owners = sorted({owner for everybody in begun.values() for owner in everybody}, key=str.lower)
     rows = [(owner, [_share(sheet, everybody.get(owner)) for sheet, everybody in begun.items()]) for owner in owners]
-    return _table([sheet.name for sheet in begun], rows)
+    where = [_words(progress.stuck(sheet, everybody.values())) for sheet, everybody in begun.items()]
+    return _table([sheet.name for sheet in begun], [*rows, (_STUCK, where)] if any(where) else rows)
+
+
+def _words(stuck: list[tuple[str, int]]) -> str:
+    """Return at which checks students are stuck, with their number."""
+    return escape(", ".join(f"{check} ({count})" for check, count in stuck))
+
+
+_STUCK = "stuck at"
 
 
 def _share(sheet: Sheet, known: Progress | None) -> str:
@@ -138,20 +147,30 @@ def _share(sheet: Sheet, known: Progress | None) -> str:
 
 def _one(sheet: Sheet) -> str:
     """Return a table of students and the checks of one sheet."""
-    heads = [*(check.name for check in sheet.checks), "hints", "solution"]
+    heads = [*(check.name for check in sheet.checks), "points", "hints", "solution", "attempts", "last", _STUCK]
     everybody = sorted(progress.of_everybody(sheet).items(), key=lambda row: row[0].lower())
-    return _table(heads, [(owner, _checks(sheet, known)) for owner, known in everybody])
+    where = progress.stuck(sheet, (known for _, known in everybody))
+    said = f"<p>Students are stuck at: {_words(where)}.</p>" if where else ""
+    return said + _table(heads, [(owner, _checks(sheet, known)) for owner, known in everybody])
 
 
 def _checks(sheet: Sheet, known: Progress) -> list[str]:
     cells: list[str] = []
     for check in sheet.checks:
         sign, mood = _MARKS[known.checks[check.name]] if check.name in known.checks else ("", "")
-        when = known.times.get(check.name, "").replace("T", " ")[:16]
-        title = f"{check.aim} {when and f'({when} UTC)'}"
+        when = _utc(known.times.get(check.name, ""))
+        late = "after the deadline" if known.is_late(sheet, check.name) else ""
+        sign += " late" if late else ""
+        title = f"{check.aim} {when and f'({when} UTC)'} {late}"
         cells.append(cell(sign, f"status {mood}", title=title.strip()))
     opened = f"{known.hints} of {len(sheet.hints)}" if known.hints else ""
-    return [*cells, opened, "shown" if known.solution else ""]
+    solution, at = "shown" if known.solution else "", escape(known.stuck_at(sheet) or "")
+    return [*cells, f"{known.points(sheet):g}", opened, solution, str(known.attempts or ""), _utc(known.tried), at]
+
+
+def _utc(when: str) -> str:
+    """Return a time in UTC up to its minutes."""
+    return when.replace("T", " ")[:16]
 
 
 def _table(heads: list[str], rows: list[tuple[str, list[str]]]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,9 @@ from engine.records import Choice
 from engine.sheets.folder import names
 from engine.sheets.sheet import Check, Sheet
 from views.editor import component
-from views.lab import drafts
+from views.lab import drafts, versions
 from views.lab.drafts import Draft
+from views.lab.versions import Version
 from views.shared import address, keyboard, messages
 from views.sheets import menu, panel
 
@@ -32,17 +33,18 @@ def main() -> None:
         return
     sheet = chosen()
     draft = opened(sheet)
-    keyboard.on_key({"run": panel.ask})
+    earlier = versions.of(draft)
+    keyboard.on_key({"run": panel.ask, **versions.presses(draft, earlier)})
     address.publish("sheets", {"sheet": sheet.name, menu.STUDENT: st.session_state.get(menu.STUDENT)})
     number = st.session_state.pop(panel.ASKED, None)
     if number is not None and (not number or number != panel.last_press(sheet)):  # the editor may send a press twice
         panel.start(sheet, draft.text, draft.file, number)
-    show(sheet, draft)
+    show(sheet, draft, earlier)
     if menu.is_old():
         st.rerun()
 
 
-def show(sheet: Sheet, draft: Draft) -> None:
+def show(sheet: Sheet, draft: Draft, earlier: Sequence[Version]) -> None:
     """Show the panel, beside the editor if the sheet asks for a file."""
     if sheet.function is None:
         panel.show(sheet, "", "")
@@ -56,8 +58,11 @@ def show(sheet: Sheet, draft: Draft) -> None:
         )  # fmt: skip
         component.show(kept, panel.last_press(sheet), drafts.take_draft, take_press)
         drafts.warn_unkept()
-        st.button("Start over", key="start_over", icon=":material/restart_alt:", on_click=start_over, args=(sheet,),
-                  help="The file as the sheet hands it out; Undo brings yours back")  # fmt: skip
+        with st.container(horizontal=True, key="texts"):
+            st.button("Start over", key="start_over", icon=":material/restart_alt:", on_click=start_over, args=(sheet,),
+                      help="The file as the sheet hands it out; Undo brings yours back")  # fmt: skip
+            with st.popover("Earlier texts", icon=":material/history:", key="earlier"):
+                st.html(versions.listed(draft, earlier))
     with right:
         panel.show(sheet, draft.id, draft.text)
 
@@ -132,7 +137,7 @@ def replace_own(sheet: Sheet, other: str) -> None:
     """Replace the student's own file by another draft's text. For callbacks."""
     mine, taken = own(sheet), drafts.draft_of(other)
     if taken is not None:
-        drafts.save(drafts.replaced(mine, taken.text))
+        drafts.save(drafts.replaced(mine, taken.text), keep=True)
     go_back(mine.id)
 
 
@@ -144,7 +149,7 @@ def _beside() -> dict[str, str]:
 def start_over(sheet: Sheet) -> None:
     """Replace the student's own file by the sheet's. For callbacks."""
     mine = own(sheet)
-    drafts.save(drafts.replaced(mine, sheet.start))
+    drafts.save(drafts.replaced(mine, sheet.start), keep=True)
     go_back(mine.id)
 
 

@@ -12,6 +12,7 @@ from secrets import randbits
 import streamlit as st
 
 from engine.records import NotRunnable
+from engine.records.words import many
 from engine.service import service
 from engine.sheets import progress
 from engine.sheets.folder import recorded
@@ -23,7 +24,7 @@ from engine.sheets.sheet import Check, Question, Sheet, Verdict
 from views.editor import component
 from views.html.table import code_in
 from views.shared import work
-from views.shared.slots import Slot
+from views.shared.slots import NOTHING, Slot
 from views.shared.work import Work
 from views.sheets import menu
 
@@ -63,6 +64,25 @@ def checks_summary(sheet: Sheet, found: Sequence[Verdict], before: Progress) -> 
     return f'<p class="sheetsum {"ok" if done else ""}">{passed} of {len(sheet.checks)} passed{more}</p>'
 
 
+def used_up(sheet: Sheet, known: Progress) -> bool:
+    """Return whether the course allows no further attempt."""
+    return sheet.rules.attempts is not None and known.attempts >= sheet.rules.attempts
+
+
+def rules_text(sheet: Sheet, known: Progress) -> str:
+    """Return the course's rules for the sheet: until when, what counts later, and how many attempts are left."""
+    rules, said = sheet.rules, []
+    if rules.deadline is not None:
+        day = f"{rules.deadline:%-d %B %Y, %H:%M} ({rules.deadline:%Z})"
+        later = "does not count" if not rules.late else f"counts {rules.late:.0%}"
+        said.append(f"The deadline was {day}: what you pass now {later}." if rules.is_late() else f"Due {day}.")
+    if rules.attempts is not None:
+        left = rules.attempts - known.attempts
+        said.append(f"{many(left, 'attempt')} left of {rules.attempts}." if left > 0 else
+                    f"Your {many(rules.attempts, 'attempt')} are used. What you passed stays passed.")  # fmt: skip
+    return f'<p class="smallprint">{" ".join(said)}</p>' if said else NOTHING
+
+
 def _row(check: Check, verdict: Verdict | None, before: Progress, running: bool) -> str:
     if verdict is not None:
         mood, said = _OF[verdict.passed], code_in(verdict.sentence)
@@ -91,7 +111,9 @@ def name_of(sheet: Sheet) -> str:
 
 
 def start(sheet: Sheet, text: str, file: str, number: int = 0) -> None:
-    """Start all checks in place of the sheet's unfinished ones. For callbacks."""
+    """Start all checks in place of the sheet's unfinished ones, if the course allows one more attempt."""
+    if not progress.begin_attempt(menu.owner(), sheet):
+        return
     submission, number = submission_of(sheet, text, file, answers(sheet)), number or last_press(sheet) + 1
     work.begin(name_of(sheet), lambda session: SheetWork(sheet, submission, session, number))
 
@@ -125,9 +147,10 @@ def show(sheet: Sheet, draft: str, text: str) -> None:
     st.html(f'<h2 class="sheettitle">{code_in(sheet.title)}</h2><p class="smallprint">{code_in(sheet.kind)}</p>')
     st.markdown(sheet.text)
     with st.container(horizontal=True, vertical_alignment="center", key="sheetbar"):
-        st.button("Check all", key="check_sheet", type="primary", icon=":material/fact_check:",
-                  help="All checks, one after the other (R)", on_click=ask)  # fmt: skip
+        st.button("Check all", key="check_sheet", type="primary", icon=":material/fact_check:", on_click=ask,
+                  disabled=used_up(sheet, before), help="All checks, one after the other (R)")  # fmt: skip
         summary = Slot("sheet summary")
+    Slot("sheet rules").html(rules_text(sheet, before))
     rows = Slot("sheet rows")
     verdicts_at = {question.name: _question(sheet, question) for question in sheet.questions}
     marks = st.container(key="sheetmarks")
@@ -202,7 +225,10 @@ def _hints(sheet: Sheet, owner: str) -> None:
 
 def _solution(sheet: Sheet, owner: str) -> None:
     """Show the solution to a student who has passed, or has opened all hints and asks for it."""
-    known = progress.of(owner, sheet)
+    known, due = progress.of(owner, sheet), sheet.rules.deadline
+    if due is not None and not known.done(sheet) and not sheet.rules.is_late():
+        st.caption("The solution opens when all checks are passed, or after the deadline and with all hints open.")
+        return
     if not known.done(sheet) and not known.solution:
         if known.hints == len(sheet.hints):
             st.button("Show the solution", key="solution", icon=":material/lock_open:",

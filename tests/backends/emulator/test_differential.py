@@ -72,7 +72,7 @@ def facts(run: Run) -> tuple[bytes, object, object]:
     return run.output.tobytes(), asdict(run.counts)
 
 
-@pytest.mark.sampled(quick=0, thorough=9)
+@pytest.mark.sampled(quick=0, thorough=18)
 @pytest.mark.parametrize(("number", "kernel"), [(n, name) for n, name in enumerate(KERNELS) if name in ORDERLESS])
 def test_how_it_is_executed_changes_nothing(number: int, kernel: str) -> None:
     plan = emulated_plan(kernel, number)
@@ -87,7 +87,7 @@ def test_how_it_is_executed_changes_nothing(number: int, kernel: str) -> None:
     assert {finding.kind for finding in other.findings} == {finding.kind for finding in first.findings}, way
 
 
-@pytest.mark.sampled(quick=0, thorough=9)
+@pytest.mark.sampled(quick=0, thorough=18)
 @pytest.mark.parametrize(
     ("number", "kernel"),
     [(n, name) for n, (name, kernel) in enumerate(KERNELS.items()) if kernel.expect == "ok" and name in ORDERLESS],

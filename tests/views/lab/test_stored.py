@@ -15,7 +15,7 @@ from tests.sentences import says
 from views.access import policy, visitor
 from views.access.policy import Policy
 from views.access.visitor import COOKIE, BrowserName
-from views.lab import drafts
+from views.lab import drafts, versions
 from views.lab.drafts import Draft
 from views.lab.results import my_drafts
 
@@ -52,6 +52,24 @@ def test_unreadable_entries_are_left_out(monkeypatch: pytest.MonkeyPatch, raw: s
     (owner,) = database.read("SELECT owner FROM drafts")[0]
     store.save(owner, BEGUN.id, raw)
     assert drafts.stored_draft(BEGUN) == BEGUN
+
+
+def test_an_earlier_text_comes_back_and_the_text_before_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    as_browser(monkeypatch, "ada")
+    held: dict[str, Draft] = {}
+    monkeypatch.setattr(drafts, "_drafts", lambda: held)
+    for at, text in enumerate(["one\n", "one\ntwo\n", "three\n"]):
+        drafts.save(replace(BEGUN, text=text, at=at), keep=True)
+    now = held[BEGUN.id]
+    found = versions.of(now)
+    assert [one.text for one in found] == ["one\ntwo\n", "one\n"]
+    assert "2 other lines, 1 of now not there" in versions.listed(now, found)
+    versions.presses(now, found)[f"earlier {found[1].number}"]()
+    back = held[BEGUN.id]
+    assert back.text == "one\n" and back.reset == now.reset + 1  # so the browser takes it
+    assert [one.text for one in versions.of(back)] == ["three\n", "one\ntwo\n"]
+    as_browser(monkeypatch, "bob")
+    assert versions.of(now) == [] and says("lab.no-earlier-text", versions.listed(now, []))
 
 
 def test_where_all_drafts_are_full_the_page_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

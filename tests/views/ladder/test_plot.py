@@ -53,7 +53,7 @@ def shares(figure: dict[str, Any]) -> list[float]:
     return [((log10(value) if axis["type"] == "log" else value) - low) / (high - low) for value in values]
 
 
-@pytest.mark.sampled(quick=3, thorough=2)
+@pytest.mark.sampled(quick=3, thorough=4)
 @EVERY_LADDER
 def test_a_ladder_opens_on_a_picture_with_something_to_see(name: str) -> None:
     ladder = LADDERS[name]
@@ -104,7 +104,7 @@ def test_a_rung_opens_on_its_own_counter_until_another_is_asked_for() -> None:
     assert app.session_state["counted"] == asked(app)["counter"] == "wavefronts"
 
 
-@pytest.mark.sampled(thorough=2)
+@pytest.mark.sampled(thorough=4)
 @EVERY_LADDER
 def test_the_counter_that_a_ladder_opens_on_is_not_all_zeros(name: str) -> None:
     ladder = LADDERS[name]

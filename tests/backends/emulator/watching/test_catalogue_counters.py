@@ -114,7 +114,7 @@ def _allowed(entry: dict[str, Any]) -> set[str]:
 # The thorough run compares one row of every fourth kernel, drawn by the kernel's name; a release compares all.
 OF_KERNEL = {entry["kernel"]: [at for at, other in enumerate(ROWS) if other["kernel"] == entry["kernel"]]
              for entry in ROWS}  # fmt: skip
-SAMPLED = [rows[zlib.crc32(name.encode()) % len(rows)] for name, rows in OF_KERNEL.items() if turn(name, 0, 4)]
+SAMPLED = [rows[zlib.crc32(name.encode()) % len(rows)] for name, rows in OF_KERNEL.items() if turn(name, 0, 6)]
 PLANS = [case(at, quick=False, thorough=at in SAMPLED, id=_name(entry)) for at, entry in enumerate(ROWS)]
 
 
