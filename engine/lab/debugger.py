@@ -215,6 +215,20 @@ class Debugger:
 
     def frames(self, thread: int, moment: int) -> tuple[Frame, ...]:
         """Return the functions in which a thread is, the innermost last; none if it has ended."""
+        if self._frames_now.get(-1) != moment:  # the questions about one moment ask for the same frames again
+            self._frames_now.clear()
+            self._frames_now[-1] = moment
+        found = self._frames_now.get(thread)
+        if found is None:
+            found = self._frames_now[thread] = self._frames_at(thread, moment)
+        return found
+
+    @cached_property
+    def _frames_now(self) -> dict[int, Any]:
+        """The frames by thread; at -1 the moment."""
+        return {}
+
+    def _frames_at(self, thread: int, moment: int) -> tuple[Frame, ...]:
         own = self.moments_of(thread)
         until = int(np.searchsorted(own, moment))
         if until >= len(own):
@@ -278,7 +292,7 @@ class Debugger:
 
         NotRunnable: that thread knows no such variable.
         """
-        return [one.text if one is not None else "" for one in self._rows(name, thread, moment)]
+        return [one.text if one is not None else "" for one in self.in_all_threads(name, thread, moment)]
 
     def diverging(self, name: str, thread: int, moment: int) -> Array:
         """Return at which moments threads of one warp get different values of a variable, which `thread` knows at
@@ -302,7 +316,11 @@ class Debugger:
         first = np.take_along_axis(bits, active.argmax(axis=2)[:, :, None], axis=2)
         return np.asarray(((bits != first) & active).reshape(len(values.moments), -1))
 
-    def _rows(self, name: str, thread: int, moment: int) -> list[Shown | None]:
+    def in_all_threads(self, name: str, thread: int, moment: int) -> list[Shown | None]:
+        """Return a variable in each thread of the block, None in one that has none; `thread`: the one that is asked.
+
+        NotRunnable: that thread knows no such variable.
+        """
         frames = self.frames(thread, moment)
         if not any(name in _known(frame) for frame in frames):
             raise NotRunnable(f"Thread {thread} knows no variable {name!r} at this moment.")

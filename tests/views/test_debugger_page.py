@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from streamlit.testing.v1 import AppTest
 
 from tests.lab.test_debugger import ADDED, SUM
@@ -35,6 +37,25 @@ def test_it_opens_at_the_address_and_steps_in_both_directions(press: PRESS) -> N
     assert write and "moment" in html_of(app)
     press(app, "last")
     assert "has ended" in html_of(app) and "The thread has ended." in html_of(app)
+
+
+def test_several_variables_are_watched_as_numbers_or_as_a_picture_of_the_block(press: PRESS) -> None:
+    app = debugger(thread="3", at="40")
+    assert "in the 64 threads" not in html_of(app)
+    assert asked(press(app, "watch t"))["watch"] == "t"
+    assert asked(press(app, "watch stride"))["watch"] == "t,stride"
+    assert html_of(app).count("in the 64 threads") == 2 and "differs" in html_of(app)
+    assert asked(press(app, "lanes"))["lanes"] == "picture"
+    said = html_of(app)
+    assert "<code>t</code> in the 64 threads: 0 (light) to 63 (dark)" in said
+    assert said.count('class="blockpicture" style="--columns:64"') == 2
+    cells = re.findall(r'data-press="thread (\d+)" title="thread \1: (\d+)" style="--share:(\d+)%"', said)[:64]
+    assert [int(value) for _, value, _ in cells] == list(range(64))
+    assert cells[0][2] == "12" and cells[63][2] == "100" and cells[3][2] < cells[40][2]
+    assert asked(press(app, "thread 17"))["thread"] == "17"
+    assert asked(press(app, "watch t"))["watch"] == "stride" and html_of(app).count("in the 64 threads") == 1
+    press(app, "lanes")
+    assert 'class="blockpicture"' not in html_of(app)
 
 
 def test_the_same_address_shows_the_same_moment_in_another_browser() -> None:

@@ -27,7 +27,7 @@ LONGEST = 24_000  # letters of a packed text in an address; browsers and servers
 _TEXT = "debugger text"  # the text itself, for one that is too long for the address
 # The choices of the page with their defaults, by their names in the address.
 CHOICES = {"text": "", "file": "kernel.cu", "launched": "", "size": "1", "order": menus.LOCKSTEP, "inblock": "0",
-           "inlaunch": "1", "thread": "0", "at": "", "watch": "", "array": "", "place": "0", "lines": "",
+           "inlaunch": "1", "thread": "0", "at": "", "watch": "", "lanes": "", "array": "", "place": "0", "lines": "",
            "element": ""}  # fmt: skip
 _RUNG = "rung "  # begins the words of a rung's launch
 

@@ -20,6 +20,7 @@ COLUMNS = 240  # of the time axis that can be pressed
 WIDE, HIGH, EDGE = 1000.0, 96.0, 6.0  # of the time axis, in its own units
 MOST_DRAWN = 400  # barriers, and writes
 ROW = 16  # cells in a row
+WIDEST = 64  # cells of a picture's row: a wider block is drawn a warp a row
 MOST_PARTS = 40  # parts of a struct or an array that are shown
 ELEMENTS = 64  # of an array in view
 
@@ -110,9 +111,15 @@ def source_html(found: Debugger, thread: int, now: int, presses: Presses, run_to
 
 
 def variables_html(
-    found: Debugger, thread: int, now: int, watch: str, presses: Presses, watched: Callable[[str], Callable[[], None]]
+    found: Debugger,
+    thread: int,
+    now: int,
+    names: Sequence[str],
+    presses: Presses,
+    watched: Callable[[str], Callable[[], None]],
 ) -> str:
-    """Return the variables of a thread, by function; a press on a name shows it in all threads."""
+    """Return the variables of a thread, by function; a press on a name shows it in all threads. `names`: those that are
+    shown there."""
     frames = found.frames(thread, now)
     if not frames:
         return "<p>The thread has ended.</p>"
@@ -126,7 +133,7 @@ def variables_html(
         for depth, part, name in _parts(one):
             label = escape(part.name)
             if depth == 0:
-                label = presses.button(f"watch {name}", watched(name), label, "on" if name == watch else "",
+                label = presses.button(f"watch {name}", watched(name), label, "on" if name in names else "",
                                        "Show it in all threads")  # fmt: skip
             value = escape(part.text) if part.text else f"<i>{escape(part.note)}</i>"
             rows.append(
@@ -167,6 +174,44 @@ def lanes_html(found: Debugger, name: str, thread: int, now: int, presses: Press
         f'<div class="lanes" tabindex="0" role="region" aria-label="{escape(name)} in all threads">'
         f"{''.join(rows)}</div>"
     )
+
+
+def picture_html(found: Debugger, name: str, thread: int, now: int, presses: Presses, choose: Go) -> str:
+    """Return one variable in all threads as a picture of the block: a cell a thread in the block's own shape, the
+    darker the larger its value. A press chooses the thread."""
+    try:
+        shown = found.in_all_threads(name, thread, now)
+    except NotRunnable as refused:
+        return f"<p>{escape(str(refused))}</p>"
+    texts = [one.text if one is not None else "" for one in shown]
+    levels = _levels(shown)
+    known = {level: text.removesuffix(".0") for text, level in zip(texts, levels, strict=True) if level is not None}
+    low, high = min(known, default=0.0), max(known, default=0.0)
+    cells = []
+    for at, (text, level) in enumerate(zip(texts, levels, strict=True)):
+        share = "" if level is None else f"--share:{12 + 88 * (level - low) / (high - low or 1):.0f}%"
+        tip = escape(f"thread {at}: {text or 'none'}")
+        presses.actions[f"thread {at}"] = choose(at)
+        kind = "here" * (at == thread)
+        cells.append(f'<i class="{kind}" data-press="thread {at}" title="{tip}" style="{share}"></i>')
+    ends = " (light) to ".join(dict.fromkeys(known[level] for level in (low, high) if known))
+    scale = escape(f"{ends} (dark)" if high > low else ends or "no value")
+    wide = found.recording.shape[0]
+    return (
+        f"<section><h2><code>{escape(name)}</code> in the {many(len(texts), 'thread')}: {scale}</h2>"
+        f'<div class="blockpicture" style="--columns:{wide if wide <= WIDEST else WARP}" role="img" '
+        f'aria-label="{escape(name)} in all threads: {scale}">{"".join(cells)}</div></section>'
+    )
+
+
+def _levels(shown: Sequence[Shown | None]) -> list[float | None]:
+    """Return a number for each value, None without one: its own, or if they are no numbers, its place among them."""
+    values = [None if one is None or not one.text else one for one in shown]
+    if all(one is None or one.number is not None for one in values):
+        numbers = [None if one is None else float(one.number or 0) for one in values]
+        return [None if number is None or not np.isfinite(number) else number for number in numbers]
+    places = {text: float(at) for at, text in enumerate(sorted({one.text for one in values if one}))}
+    return [None if one is None else places[one.text] for one in values]
 
 
 def _rows(cells: Sequence[str], first: int) -> list[str]:

@@ -21,6 +21,7 @@ from views.shared.slots import NOTHING, Slot
 HTML = Path(__file__).parents[1] / "html"
 Container = st.delta_generator.DeltaGenerator
 WIDTHS = (1.15, 1)
+PICTURE = "picture"  # of a variable in all threads, in place of numbers
 MOST_BLOCKS = 64  # in the menu
 NOTHING_YET = (
     "There is no kernel to step through yet. Write one in the lab, then press `Step through` there, or the button of a "
@@ -97,10 +98,16 @@ def show(made: DebuggerWork, found: Debugger, row: Container) -> None:
             ended = found.recording.ended or ""
             Slot("debugbuild").html(f'<p class="smallprint">{UNOPTIMISED} {escape(ended)}</p>')
         with right:
-            watch = str(st.session_state.get("watch") or "")
-            Slot("debugvariables").html(drawn.variables_html(found, thread, now, watch, presses, watching))
-            lanes = drawn.lanes_html(found, watch, thread, now, presses, choosing("thread")) if watch else NOTHING
-            Slot("debuglanes").html(lanes)
+            names = watched()
+            Slot("debugvariables").html(drawn.variables_html(found, thread, now, names, presses, watching))
+            as_picture = st.session_state.get("lanes") == PICTURE
+            draw = drawn.picture_html if as_picture else drawn.lanes_html
+            lanes = "".join(draw(found, name, thread, now, presses, choosing("thread")) for name in names)
+            words = "as numbers" if as_picture else "as a picture"
+            turn = presses.button("lanes", turn_lanes, words, tip="Show the threads of the block the other way")
+            Slot("debuglanes").html(
+                f'<div class="transport">{turn}</div><div class="watches">{lanes}</div>' if names else NOTHING
+            )
             memory(found, now, array, place, presses)
     keyboard.on_key(presses.actions)
 
@@ -170,13 +177,13 @@ def transport(
         ("write back", "◀ write", "The write before, to the element in view", found.search(writes, now, back=True)),
         ("write", "write ▶", "The next write to the element in view", found.search(writes, now)),
     ]
-    watch = str(st.session_state.get("watch") or "")
-    if watch:
-        differs = found.diverging(watch, thread, now)
+    if names := watched():
+        differs = np.logical_or.reduce([found.diverging(name, thread, now) for name in names])
+        which = " or ".join(names)
         parts += [
-            ("differs back", "◀ differs", f"The moment before at which threads of a warp get another {watch}",
+            ("differs back", "◀ differs", f"The moment before at which threads of a warp get another {which}",
              found.search(differs, now, back=True)),
-            ("differs", "differs ▶", f"The next moment at which threads of a warp get another {watch}",
+            ("differs", "differs ▶", f"The next moment at which threads of a warp get another {which}",
              found.search(differs, now)),
         ]  # fmt: skip
     buttons = []
@@ -234,13 +241,24 @@ def run_to(found: Debugger, line: int) -> Callable[[], None]:
     return go
 
 
+def watched() -> list[str]:
+    """Return the names of the variables that are shown in all threads, in the order in which they were chosen."""
+    return [name for name in str(st.session_state.get("watch") or "").split(",") if name]
+
+
 def watching(name: str) -> Callable[[], None]:
     """Return the callback that shows a variable in all threads, or no longer."""
 
     def watch() -> None:
-        st.session_state["watch"] = "" if st.session_state.get("watch") == name else name
+        names = watched()
+        st.session_state["watch"] = ",".join([one for one in names if one != name] if name in names else [*names, name])
 
     return watch
+
+
+def turn_lanes() -> None:
+    """Show the threads as a picture, or as numbers again. For callbacks."""
+    st.session_state["lanes"] = "" if st.session_state.get("lanes") == PICTURE else PICTURE
 
 
 def choosing(choice: str) -> Callable[[int], Callable[[], None]]:

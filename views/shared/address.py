@@ -18,14 +18,14 @@ NAMES = ("ladder", "rung", "n", "block", "grid", "parameter", "dtype", "cache", 
          "topic", "sweep", "kernels", "blocks", "sizes", "knob", "values", "elements", "counter", "value",
          "heat", "look", "schedule", "launch", "b", "warp", "beside", "whole", "partitions", "gpu",
          "a", "start", "draft", "call", "right", "source", "sheet", "student", "follow",
-         "text", "file", "launched", "size", "order", "inblock", "inlaunch", "thread", "at", "watch", "array", "place",
-         "lines", "element")  # fmt: skip
+         "text", "file", "launched", "size", "order", "inblock", "inlaunch", "thread", "at", "watch", "lanes",
+         "array", "place", "lines", "element")  # fmt: skip
 _LISTS = ("kernels", "blocks", "sizes", "values", "elements")
 _TOPICAL = ("n", "block", "dtype")
 # Left out of the address if they have their default.
 OPTIONAL = ("present", "reveal", "stage", "show", "counter", "grid", "parameter", "combine", "record", "heat",
             "look", "schedule", "launch", "b", "warp", "beside", "whole", "partitions", "gpu", "student",
-            "follow", "at", "watch", "array", "place", "lines", "element")  # fmt: skip
+            "follow", "at", "watch", "lanes", "array", "place", "lines", "element")  # fmt: skip
 QUIET = ("at", "reveal", "stage", "theme")  # a change of these alone is no step that Back would undo
 _RENAMED = {("compare", "b"): "other"}  # a name that another page uses: (page, name) -> its name in the session
 _KEPT, _PAGE, _TOPIC, _GIVEN = "choices kept", "page shown", "topic shown", "names in the address"
