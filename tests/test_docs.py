@@ -112,7 +112,7 @@ def test_the_reading_order_leads_to_pages() -> None:
 
 
 def test_the_readme_leads_to_every_page_of_a_user() -> None:
-    assert len(USER_PAGES) == 17
+    assert len(USER_PAGES) == 18
     assert [page.name for page in USER_PAGES if f"docs/{page.name}" not in links_of(README)] == []
 
 
