@@ -11,6 +11,7 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 
 from engine.catalogue import LADDERS
 from engine.commands import archive, keeping, measure
@@ -53,6 +54,8 @@ def _kernels(options: argparse.Namespace) -> int:
 
 
 def _record(options: argparse.Namespace) -> int:
+    if options.check is not None:
+        return _checked_recording(options.check)
     from engine.commands import record
     from engine.lectures.arithmetic import recorded_sums
 
@@ -63,6 +66,15 @@ def _record(options: argparse.Namespace) -> int:
     if not options.quick:
         print(recorded_sums.record(progress=say))
     return 0
+
+
+def _checked_recording(path: Path) -> int:
+    from engine.history.trust import judged
+
+    found = judged(path)
+    for one in found:
+        print(_printable(f"{'ok' if one.good else 'no':4}{one.name:10}{one.sentence}"))
+    return 0 if all(one.good for one in found) else 1
 
 
 def _lab(options: argparse.Namespace) -> int:
@@ -183,6 +195,8 @@ def _parser() -> argparse.ArgumentParser:
     sheet_parsers.add_parsers(commands, _lab)
     record = commands.add_parser("record", help="the whole catalogue on this GPU -> a recorded-run file")
     record.add_argument("--quick", action="store_true", help="two minutes: the ladders as they open, and a few sizes")
+    record.add_argument("--check", type=Path, metavar="FILE", help="judge a recording that somebody sent, and measure "
+                        "nothing: whole, private, right, steady, possible for its GPU")  # fmt: skip
     record.set_defaults(command=_record)
 
     warm = commands.add_parser("warm", help="before a lecture: every rung of these ladders run once, and what is ready")
