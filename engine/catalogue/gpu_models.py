@@ -36,7 +36,9 @@ class GpuModel:
 
     @property
     def block_shared_bytes(self) -> int:
-        """Return the most shared memory that a block can ask for."""
+        """Return the most shared memory that a block can ask for: before Volta less than an SM has."""
+        if int(self.capability.rstrip("a")) < 70:
+            return 48 << 10
         return self.shared_bytes - (1024 if self.reserved else 0)
 
     def filling_blocks(self, block_size: int) -> int:
@@ -71,6 +73,7 @@ MULTIPROCESSORS = GPU.multiprocessors
 # By compute capability, from the same tables: threads and blocks of an SM, and the KB of its shared memory and of L1
 # and shared memory together. An unlisted capability has the limits of its nearest older relative.
 _LIMITS = {
+    "60": (2048, 32, 64, 88), "61": (2048, 32, 96, 144), "62": (2048, 32, 64, 112), "70": (2048, 32, 96, 128),
     "75": (1024, 16, 64, 96), "80": (2048, 32, 164, 192), "86": (1536, 16, 100, 128), "87": (1536, 16, 164, 192),
     "89": (1536, 24, 100, 128), "90": (2048, 32, 228, 256), "100": (2048, 32, 228, 256), "120": (1536, 24, 100, 128),
 }  # fmt: skip
@@ -83,7 +86,7 @@ def resident_threads(capability: str) -> int:
 
 def _limits(capability: str) -> tuple[int, int, int, int]:
     known = [each for each in _LIMITS if int(each) <= int(capability)]
-    return _LIMITS[max(known, key=int, default="75")]
+    return _LIMITS[max(known, key=int, default="60")]
 
 
 def model_of(name: str, capability: str, multiprocessors: int) -> GpuModel:

@@ -18,6 +18,7 @@ from engine.records.shipped import ROOT, shipped
 # The packages of the compiler, by CUDA's major version: one of them is installed. The driver must know that version.
 NVRTC_PACKAGES = {13: "nvidia-cuda-nvrtc", 12: "nvidia-cuda-nvrtc-cu12"}
 DRIVERS = {13: 580, 12: 525}  # the first driver of each version
+OLDEST = {13: 75, 12: 60}  # the oldest compute capability that each compiles the catalogue for
 REQUIREMENTS = {13: ("requirements.txt", "constraints.txt"), 12: ("requirements-cuda12.txt", "constraints-cuda12.txt")}
 # NVML's reasons for a clock below its maximum, and whether each slows a kernel down.
 THROTTLE_REASONS = {
@@ -67,7 +68,26 @@ def driver_state() -> str:
     status = cuda.cuInit(0) or cuda.cuDeviceGetCount(ctypes.byref(count))
     if status != 0 or count.value == 0:
         return f"The NVIDIA driver finds no GPU (CUDA error {status})." if status else "There is no GPU to be seen."
-    return "ok"
+    capability = max(_capability(cuda, place) for place in range(count.value))
+    return too_old(capability, needed) or "ok"
+
+
+def _capability(cuda: ctypes.CDLL, place: int) -> int:
+    """Return the compute capability of a GPU: 90 for 9.0."""
+    device, major, minor = ctypes.c_int(), ctypes.c_int(), ctypes.c_int()
+    cuda.cuDeviceGet(ctypes.byref(device), place)
+    for value, attribute in ((major, 75), (minor, 76)):  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, _MINOR
+        cuda.cuDeviceGetAttribute(ctypes.byref(value), attribute, device)
+    return 10 * major.value + minor.value
+
+
+def too_old(capability: int, major: int) -> str | None:
+    """Return a sentence if this CUDA has no code for a GPU of this compute capability; it names one that has."""
+    if capability >= OLDEST[major]:
+        return None
+    fitting = [f" {REQUIREMENTS[each][0]} has." for each in OLDEST if each != major and capability >= OLDEST[each]]
+    told = f"The GPU has compute capability {capability // 10}.{capability % 10}, and CUDA {major} has no code for it"
+    return f"{told}:{fitting[0]}" if fitting else f"{told}."
 
 
 def environment() -> dict[str, Any]:

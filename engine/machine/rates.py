@@ -9,10 +9,23 @@ from engine.records import Rates
 
 # FP32 multiply-adds per multiprocessor and cycle, by compute capability: CUDA programming guide, "Throughput of native
 # arithmetic instructions"; 128 for capabilities that are not listed.
-_FP32_LANES = {"70": 64, "72": 64, "75": 64, "80": 64}
+_FP32_LANES = {"60": 64, "70": 64, "72": 64, "75": 64, "80": 64}
 # The same for bfloat16 matrices with float sums on the tensor cores, from NVIDIA's architecture papers.
 _BFLOAT16_LANES = {"80": 1024, "86": 256, "89": 256, "90": 2048}
-_FP64_LANES = {"70": 32, "75": 2, "80": 32, "86": 2, "87": 2, "89": 2, "90": 64, "100": 64, "120": 2}
+_FP64_LANES = {
+    "60": 32,
+    "61": 4,
+    "62": 4,
+    "70": 32,
+    "75": 2,
+    "80": 32,
+    "86": 2,
+    "87": 2,
+    "89": 2,
+    "90": 64,
+    "100": 64,
+    "120": 2,
+}
 
 
 def fp32_lanes(capability: str) -> int:

@@ -11,11 +11,12 @@ from engine.catalogue.gpu_models import GPU, GPU_MODELS, model_of
 from engine.compile.nvrtc import EMULATED_ARCHITECTURE, compile_source
 from engine.history.recordings import KEY, Entry, entries
 from engine.machine.devices import HostGpu, set_gpus
+from engine.machine.environment import cuda_major, too_old
 from engine.plan import gpu_of, plan, settle
 from engine.records import Choice, Launch, NotRunnable, Settled
 from tests.cases import case
 from tests.made import measure
-from tests.sentences import refused
+from tests.sentences import refused, sentence
 
 SMALL = model_of("A GPU of 20 multiprocessors", "86", 20)
 MATRICES = {"matmul": 64, "tensor": 256, "matrix_sums": 64, "transpose": 64}  # widths that do for a test
@@ -90,6 +91,20 @@ def test_what_a_gpu_lacks_is_said_in_a_sentence(kernel: str, gpu, key: str) -> N
         plan(chosen(kernel), gpu)
 
 
+@pytest.mark.parametrize(
+    ("capability", "threads", "shared"), [("60", 2048, 48), ("61", 2048, 48), ("70", 2048, 96), ("75", 1024, 64)]
+)
+def test_a_gpu_before_ampere_has_limits_of_its_own(capability: str, threads: int, shared: int) -> None:
+    found = model_of("Some GPU", capability, 56)
+    assert (found.threads, found.block_shared_bytes) == (threads, shared << 10)
+
+
+def test_a_gpu_that_this_cuda_has_no_code_for_is_told_the_file_that_has() -> None:
+    assert too_old(90, 13) is None and too_old(75, 13) is None and too_old(60, 12) is None
+    assert sentence("doctor.too-old", too_old(70, 13) or "")
+    assert sentence("doctor.older-than-all", too_old(52, 12) or "")
+
+
 def test_a_plan_is_for_the_gpu_that_runs_it() -> None:
     choice = chosen("reduce_warp_shuffle", n=2**24)
     try:
@@ -127,10 +142,12 @@ def test_what_is_planned_for_a_small_gpu_is_right(kernel: Kernel, monkeypatch: p
 
 # Of most kernels the PTX is the same for all generations but its heading; those that ask for theirs come in the
 # thorough run.
-ARCHITECTURES = ("compute_75", "compute_80", "compute_86", "compute_89", "compute_100")
+# CUDA 12 has the GPUs before Turing, too.
+OLDER = ("compute_60", "compute_70") if cuda_major() < 13 else ()
+ARCHITECTURES = (*OLDER, "compute_75", "compute_80", "compute_86", "compute_89", "compute_100")
 GENERATIONS = [
-    case(kernel, architecture, quick=False, thorough="__CUDA_ARCH__" in kernel.text and architecture != "compute_89",
-         id=f"{kernel.name}-{architecture}")
+    case(kernel, architecture, quick=False, id=f"{kernel.name}-{architecture}", thorough=architecture in OLDER
+         or ("__CUDA_ARCH__" in kernel.text and architecture != "compute_89"))
     for kernel in RUN
     for architecture in ARCHITECTURES
     if int(architecture[8:]) >= int(kernel.capability or 0)

@@ -15,7 +15,7 @@ def test_the_peak_of_arithmetic_is_that_of_the_type() -> None:
     assert peak_of(H200, "gflop_s", "float32") == pytest.approx(66_908.16)
     assert peak_of(H200, "gflop_s", "float64") == pytest.approx(33_454.08)
     assert peak_of(H200, "gflop_s", "int32") is None
-    assert peak_of(H200 | {"compute_capability": "61"}, "gflop_s", "float64") is None
+    assert peak_of(H200 | {"compute_capability": "53"}, "gflop_s", "float64") is None
 
 
 def test_the_peak_of_memory_is_the_same_for_every_type() -> None:
