@@ -9,6 +9,10 @@ from __future__ import annotations
 
 import gc
 import sys
+
+if "streamlit" not in sys.modules:  # as a program: until `prepare` nothing that is made can be collected
+    gc.disable()
+
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -59,6 +63,7 @@ def prepare() -> None:
     desk.prepare()
     gc.collect()
     gc.freeze()  # later collections skip the objects that exist by now
+    gc.enable()
 
 
 if in_script_run():
