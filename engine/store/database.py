@@ -67,6 +67,8 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         " text TEXT NOT NULL, utc TEXT NOT NULL, bytes INTEGER NOT NULL)",
         "CREATE INDEX versions_by_draft ON versions (owner, name, id)",
         "CREATE INDEX versions_by_utc ON versions (utc, bytes)",
+        "CREATE TABLE returns (owner TEXT NOT NULL, sheet TEXT NOT NULL, record TEXT NOT NULL, utc TEXT NOT NULL,"
+        " PRIMARY KEY (owner, sheet)) WITHOUT ROWID",
     ),
 )
 

@@ -21,8 +21,8 @@ from engine.store import database
 from engine.store.database import FILE, MIGRATIONS, read, write
 
 # Small files beside the database; without the second everybody must sign in again.
-CLASS_KEYS, COOKIE_SECRET = "class-keys", "cookie-secret"
-BESIDE = (CLASS_KEYS, COOKIE_SECRET)
+CLASS_KEYS, COOKIE_SECRET, LTI_KEY = "class-keys", "cookie-secret", "lti-key.pem"
+BESIDE = (CLASS_KEYS, COOKIE_SECRET, LTI_KEY)
 _LARGEST = 8 << 30  # bytes of a database in a backup
 
 
@@ -137,7 +137,7 @@ def delete_person(name: str) -> Person:
     def delete(connection: sqlite3.Connection) -> None:
         connection.execute(f"DELETE FROM progress WHERE {where}", values)
         connection.execute("DELETE FROM names WHERE name = ?", (name,))
-        for table in ("drafts", "versions"):
+        for table in ("drafts", "versions", "returns"):
             connection.executemany(f"DELETE FROM {table} WHERE owner = ?", [(owner,) for owner in owners])
 
     write(delete)
@@ -161,7 +161,7 @@ def owner_of_drafts(visitor: str) -> str:
 
 
 # Of a term: what students and halls left, with the time of the last change. Measurements stay.
-_OF_A_TERM = ("progress", "drafts", "versions", "names", "lectures", "questions", "rounds", "asked", "steps")
+_OF_A_TERM = ("progress", "drafts", "versions", "returns", "names", "lectures", "questions", "rounds", "asked", "steps")
 
 
 def end_term(before: str) -> dict[str, int]:

@@ -68,3 +68,15 @@ def name_of(browser: str) -> str:
     """Return the last name that was typed in a browser, or ""."""
     found = read("SELECT name FROM names WHERE browser = ?", browser)
     return str(found[0][0]) if found else ""
+
+
+def save_return(owner: str, sheet: str, record: str) -> None:
+    """Save where a learning platform wants the owner's points of a sheet."""
+    row = (owner, sheet, record, now())
+    write(lambda connection: connection.execute("REPLACE INTO returns VALUES (?, ?, ?, ?)", row))
+
+
+def return_of(owner: str, sheet: str) -> str | None:
+    """Return what `save_return` saved, or None."""
+    found = read("SELECT record FROM returns WHERE owner = ? AND sheet = ?", owner, sheet)
+    return str(found[0][0]) if found else None

@@ -18,6 +18,7 @@ ALIVE = ("/healthz", HEALTH)  # tell that the server lives, and nothing else
 SERVICE = ("/metrics", "/readyz", METRICS)
 SIGN_OUT = "/sign-out"
 ROOM = "/f"
+LTI = "/lti/"
 _SAFE = ("GET", "HEAD", "OPTIONS")
 _FORWARDED = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip")
 
@@ -51,7 +52,10 @@ class Gate:
 async def _answer(asked: HTTPConnection, receive: Receive, asks: Policy) -> Response | None:
     """Return the answer in place of the requested one; None lets the request pass."""
     path, method = path_of(asked), str(asked.scope.get("method", ""))
-    if not _of_this_site(asked) and (method not in _SAFE):  # a websocket has no method, but can change things
+    from_platform = path.startswith(LTI)  # it posts from its own site, and signs what it posts
+    if (
+        not _of_this_site(asked) and method not in _SAFE and not from_platform
+    ):  # a websocket has no method, but can change things
         return _refused("This request came from another site.", 403)
     if path in ALIVE:
         return None
@@ -60,7 +64,8 @@ async def _answer(asked: HTTPConnection, receive: Receive, asks: Policy) -> Resp
         return await _service(asked, asks, ROLES[token.role] if token else None)
     if asks.asks == "nothing":
         return None if is_local(asked) else _refused(ONLY_HERE, 403)
-    if asks.asks == "account" or is_room(path):  # these ask themselves: `views.access.visitor`, `views.room.tickets`
+    # These ask themselves: `views.access.visitor`, `views.room.tickets`, `views.access.lti`.
+    if asks.asks == "account" or is_room(path) or from_platform:
         return None
     if token is not None:
         leaves = method == "POST" and path == SIGN_OUT

@@ -13,6 +13,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from engine.service import health
+from views.access import lti
 from views.room import phone, votes, window
 from views.room.feed import FEED
 from views.server import compiled
@@ -110,4 +111,5 @@ ROUTES = (
     *window.ROUTES,
     *cards.ROUTES,
     *compiled.ROUTES,
+    *lti.ROUTES,
 )

@@ -21,6 +21,7 @@ from engine.sheets.grading import submit as submit_run
 from engine.sheets.judging import Answer, Asked, Estimation, Submission, judging
 from engine.sheets.progress import Progress
 from engine.sheets.sheet import Check, Question, Sheet, Verdict
+from views.access import points, visitor
 from views.editor import component
 from views.html.table import code_in
 from views.shared import work
@@ -69,8 +70,9 @@ def used_up(sheet: Sheet, known: Progress) -> bool:
     return sheet.rules.attempts is not None and known.attempts >= sheet.rules.attempts
 
 
-def rules_text(sheet: Sheet, known: Progress) -> str:
-    """Return the course's rules for the sheet: until when, what counts later, and how many attempts are left."""
+def rules_text(sheet: Sheet, known: Progress, returned: str) -> str:
+    """Return the course's rules for the sheet: until when, what counts later, and how many attempts are left.
+    `returned`: what became of the points that a learning platform gets."""
     rules, said = sheet.rules, []
     if rules.deadline is not None:
         day = f"{rules.deadline:%-d %B %Y, %H:%M} ({rules.deadline:%Z})"
@@ -80,6 +82,7 @@ def rules_text(sheet: Sheet, known: Progress) -> str:
         left = rules.attempts - known.attempts
         said.append(f"{many(left, 'attempt')} left of {rules.attempts}." if left > 0 else
                     f"Your {many(rules.attempts, 'attempt')} are used. What you passed stays passed.")  # fmt: skip
+    said += [escape(returned)] if returned else []
     return f'<p class="smallprint">{" ".join(said)}</p>' if said else NOTHING
 
 
@@ -150,7 +153,7 @@ def show(sheet: Sheet, draft: str, text: str) -> None:
         st.button("Check all", key="check_sheet", type="primary", icon=":material/fact_check:", on_click=ask,
                   disabled=used_up(sheet, before), help="All checks, one after the other (R)")  # fmt: skip
         summary = Slot("sheet summary")
-    Slot("sheet rules").html(rules_text(sheet, before))
+    rules = Slot("sheet rules")
     rows = Slot("sheet rows")
     verdicts_at = {question.name: _question(sheet, question) for question in sheet.questions}
     marks = st.container(key="sheetmarks")
@@ -162,6 +165,7 @@ def show(sheet: Sheet, draft: str, text: str) -> None:
         found = {verdict.check: verdict for verdict in verdicts}
         with work.RENDER:
             summary.html(checks_summary(sheet, verdicts, before))
+            rules.html(rules_text(sheet, before, points.said(visitor.owner(), sheet)))
             rows.html(check_rows(sheet, found, before, running=made is not None and not made.finished))
             for question in sheet.questions:
                 verdicts_at[question.name].html(answer_verdict(found.get(question.name)))
@@ -211,6 +215,7 @@ def _keep(sheet: Sheet, owner: str) -> None:
     if made is not None and made.finished and not made.stopped and not made.kept:
         made.kept = True
         progress.remember(owner, sheet, made.found, made.submission.answers)
+        points.send(visitor.owner(), sheet, progress.of(owner, sheet))
 
 
 def _hints(sheet: Sheet, owner: str) -> None:
