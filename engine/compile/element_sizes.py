@@ -16,8 +16,8 @@ _ABOUT = re.compile(
     r"alignas\s*\(\w+\)"
 )
 _ASKED = "kernel_ladder_element_bytes"
-
-
+_DECLARED = re.compile(rf"(?:^|(?<=[;{{}}]))\s*{_TYPE}\s+(\w+)\s*\[", re.MULTILINE)
+MOST_ALONE = 16  # types that are asked for one by one
 _ELSEWHERE = re.compile(r"\b(?:__(?:shared|device|constant|managed)__|extern|return|typedef|using|new|delete|else)\b")
 
 
@@ -30,32 +30,44 @@ def local_arrays(source: Source) -> frozenset[str]:
     return frozenset(name for one in declared for name in re.findall(r"(\w+)\s*\[", one))
 
 
-@lru_cache(maxsize=256)
 def element_bytes(source: Source, name: str) -> int | None:
     """Return the bytes of an element of the array `name`; None if the file declares none of that name, or several
     types.
 
     The compiler computes it, because only it knows a struct's size.
     """
+    return _sizes(source).get(name)
+
+
+@lru_cache(maxsize=256)
+def _sizes(source: Source) -> dict[str, int]:
+    """Return the bytes of an element of each array that the file declares with one type; one compilation for all."""
     if source.foreign:
         try:
-            return call_apart(source.name, source.text, _element_bytes, source, name)
+            return call_apart(source.name, source.text, _asked, source)
         except (CompileError, NotRunnable):
-            return None
-    return _element_bytes(source, name)
+            return {}
+    return _asked(source)
 
 
-def _element_bytes(source: Source, name: str) -> int | None:
-    text = _ABOUT.sub(" ", source.text)
-    found = {
-        " ".join(kind.split()) for kind in re.findall(rf"(?:^|[;{{}}])\s*{_TYPE}\s+{name}\s*\[", text, re.MULTILINE)
-    }
-    if len(found) != 1:
-        return None
-    question = f"\n__device__ unsigned long long {_ASKED} = sizeof({found.pop()});\n"
+def _asked(source: Source) -> dict[str, int]:
+    types: dict[str, set[str]] = {}
+    for kind, name in _DECLARED.findall(_ABOUT.sub(" ", source.text)):
+        types.setdefault(name, set()).add(" ".join(kind.split()))
+    one = {name: next(iter(kinds)) for name, kinds in types.items() if len(kinds) == 1}
+    kinds = tuple(dict.fromkeys(one.values()))
+    sizes = _bytes_of(source, kinds)
+    if not sizes and len(kinds) > 1:  # one of them is unknown there, such as a type of a function's own
+        sizes = {kind: size for each in kinds[:MOST_ALONE] for kind, size in _bytes_of(source, (each,)).items()}
+    return {name: sizes[kind] for name, kind in one.items() if kind in sizes}
+
+
+def _bytes_of(source: Source, kinds: tuple[str, ...]) -> dict[str, int]:
+    """Return the bytes of each type; empty if one of them is none at the end of the file."""
+    questions = [f"__device__ unsigned long long {_ASKED}_{at} = sizeof({kind});" for at, kind in enumerate(kinds)]
+    text = "\n".join([source.text, *questions, ""])
     try:
-        ptx = compile_here(replace(source, text=source.text + question), EMULATED_ARCHITECTURE).ptx.decode()
+        ptx = compile_here(replace(source, text=text), EMULATED_ARCHITECTURE).ptx.decode()
     except CompileError:
-        return None
-    answer = re.search(rf"{_ASKED} = (\d+);", ptx)
-    return int(answer[1]) if answer else None
+        return {}
+    return {kinds[int(at)]: int(size) for at, size in re.findall(rf"{_ASKED}_(\d+) = (\d+);", ptx)}

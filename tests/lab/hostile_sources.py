@@ -644,7 +644,7 @@ def _attributes(make: Make, secrets: Path) -> str:
             "__managed__ int x[1000000];\n" + _kernel("x[0] = 1;"),
             "struct C { __device__ C() { while (1); } };\n__device__ C c;\n" + _kernel("a[0] = 1;"),
             "texture<float> t;\n" + _kernel("a[0] = 1;"),
-            "__device__ unsigned long long kernel_ladder_element_bytes = 7; __device__ float x[3];\n"
+            "__device__ unsigned long long kernel_ladder_element_bytes_0 = 7; __device__ float x[3];\n"
             + _kernel("x[n] = 1;"),
         )
     )
