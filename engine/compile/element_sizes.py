@@ -44,13 +44,14 @@ def _sizes(source: Source) -> dict[str, int]:
     """Return the bytes of an element of each array that the file declares with one type; one compilation for all."""
     if source.foreign:
         try:
-            return call_apart(source.name, source.text, _asked, source)
+            return dict(call_apart(source.name, source.text, _asked, source))
         except (CompileError, NotRunnable):
             return {}
-    return _asked(source)
+    return dict(_asked(source))
 
 
-def _asked(source: Source) -> dict[str, int]:
+def _asked(source: Source) -> tuple[tuple[str, int], ...]:
+    """Return the pairs of `_sizes`: a compilation's process hands out no dict."""
     types: dict[str, set[str]] = {}
     for kind, name in _DECLARED.findall(_ABOUT.sub(" ", source.text)):
         types.setdefault(name, set()).add(" ".join(kind.split()))
@@ -59,7 +60,7 @@ def _asked(source: Source) -> dict[str, int]:
     sizes = _bytes_of(source, kinds)
     if not sizes and len(kinds) > 1:  # one of them is unknown there, such as a type of a function's own
         sizes = {kind: size for each in kinds[:MOST_ALONE] for kind, size in _bytes_of(source, (each,)).items()}
-    return {name: sizes[kind] for name, kind in one.items() if kind in sizes}
+    return tuple((name, sizes[kind]) for name, kind in one.items() if kind in sizes)
 
 
 def _bytes_of(source: Source, kinds: tuple[str, ...]) -> dict[str, int]:
