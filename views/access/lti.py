@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import hmac
+import importlib.util
 import json
 import os
 import secrets
@@ -90,6 +91,20 @@ def _platforms_in(path: Path) -> tuple[Platform, ...]:
         each.end()
     table.end()
     return tuple(found)
+
+
+def said() -> str:
+    """Return the line for the start of the server; "" without platforms. NotRunnable: the settings have a fault, or a
+    package is missing."""
+    found = platforms()
+    missing = [name for name in NEEDS if importlib.util.find_spec(name) is None] if found else []
+    if missing:
+        raise NotRunnable(
+            f"{SETTINGS} asks for LTI, which needs packages that are not installed ({', '.join(missing)}): "
+            'pip install "streamlit[auth]" -c constraints.txt'
+        )
+    hosts = ", ".join(urlsplit(one.issuer).hostname or one.issuer for one in found)
+    return f"Students may also come from {hosts}." if found else ""
 
 
 def key() -> Any:

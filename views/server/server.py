@@ -22,7 +22,7 @@ import streamlit as st
 from engine.records import NotRunnable
 from engine.service import journal, service
 from engine.store import database
-from views.access import policy
+from views.access import lti, policy
 from views.access.policy import BadKeys
 from views.room import feed
 from views.server import streamlit_internals
@@ -58,6 +58,8 @@ def serving(prepare: Callable[[], None]) -> Callable[[Any], AbstractAsyncContext
         allow_files()
         keep_one_heap()
         policy.begin()
+        if lti_said := lti.said():
+            print(lti_said, flush=True)
         await asyncio.to_thread(lambda: service.connect().warm())
         await asyncio.to_thread(prepare)  # otherwise it would compete with the first browsers
         _at_the_end(feed.FEED.close)
@@ -115,6 +117,7 @@ def serve(script: Path, arguments: Sequence[str]) -> None:
         address, port = st.get_option("server.address"), st.get_option("server.port")
         check_port(address, port, asked=streamlit_internals.is_set("server.port"))
         policy.current()  # refuses wrong keys before anything is served
+        lti.said()  # and wrong settings
         service.connect()  # and a wrong cluster
         streamlit_internals.run(context)
     except click.ClickException as refusal:

@@ -153,6 +153,17 @@ def test_another_key_or_algorithm_signs_nothing(tool: Tool, monkeypatch: pytest.
         assert says("lti.no-launch", tool.post("/lti/launch", data={"id_token": text, "state": state}).text)
 
 
+def test_the_start_says_where_students_come_from_or_what_is_missing(
+    tool: Tool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert says("lti.said", lti.said())
+    monkeypatch.setattr(lti, "NEEDS", ("no_such_package",))
+    with refused("lti.package", NotRunnable):
+        lti.said()
+    monkeypatch.delenv(lti.SETTINGS)
+    assert lti.said() == "" and says("lti.not-set-up", tool.get("/lti/keys").text)
+
+
 def test_a_platform_that_is_not_set_up_is_told(tool: Tool) -> None:
     answer = tool.get("/lti/login", params={"iss": "https://evil.example", "login_hint": "1"})
     assert answer.status_code == 403 and says("lti.issuer", answer.text)
