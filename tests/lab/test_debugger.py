@@ -184,9 +184,7 @@ def test_a_long_recording_ends_with_a_sentence() -> None:
     assert found.state(line=4)["k"] > 1000
 
 
-# Not those of wgmma, whose unoptimised build waits too late for its sums.
-ENDING = [one for one in KERNELS.values() if one.emulated and one.processor == "gpu" and one.expect == "ok"
-          and "wgmma" not in one.text]  # fmt: skip
+ENDING = [one for one in KERNELS.values() if one.emulated and one.processor == "gpu" and one.expect == "ok"]
 
 
 @pytest.mark.sampled(quick=40, thorough=20)

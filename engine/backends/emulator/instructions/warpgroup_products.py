@@ -40,6 +40,7 @@ from engine.backends.emulator.registers.operands import Registers, reader
 from engine.backends.emulator.state.events import Access, Site
 from engine.backends.emulator.state.machine import Machine
 from engine.backends.emulator.state.tensor_maps import swizzled
+from engine.compile.nvrtc import UNOPTIMISED
 from engine.records import Array
 
 _WARPS = 4  # of a warpgroup
@@ -137,7 +138,9 @@ def multiply(machine: Machine, item: Instruction) -> Executor:
     signs, turns = values[:2], values[2:]
     if not {*signs} <= {1, -1} or not {*turns} <= {0, 1}:
         raise InvalidPtx(f"{item.opcode} takes factors of 1 or -1, and 1 or 0 for each matrix to transpose", item.line)
-    early = early_read(machine.program)
+    # An unoptimised build stores each sum as soon as it is made; the assembler then waits for it.
+    unoptimised = machine.source is not None and UNOPTIMISED in machine.source.options
+    early = None if unoptimised else early_read(machine.program)
     if early is not None:
         raise InvalidPtx(
             f"{early.opcode} reads a sum of wgmma.mma_async before wgmma.wait_group has waited for its group",
