@@ -1,6 +1,7 @@
-"""Run the cells of docs/lab.ipynb and keep what they show:
+"""Run the cells of a notebook and keep what they show:
 
-    python -m docs.make_notebook
+    python -m docs.make_notebook                          docs/lab.ipynb
+    python -m docs.make_notebook docs/cloud-gpu.ipynb     on a computer with a GPU
 
 Needs no Jupyter: IPython runs the cells, as a notebook's kernel does.
 """
@@ -18,6 +19,7 @@ from IPython.utils.capture import capture_output
 from traitlets.config import Config
 
 NOTEBOOK = Path(__file__).parent / "lab.ipynb"
+INSTALLS = "install"  # the tag of a cell that prepares a new computer; it does not run here
 MAY_FAIL = "raises-exception"  # the tag of a cell that shows an error; Jupyter goes on after it
 Notebook = dict[str, Any]
 
@@ -46,7 +48,7 @@ def executed(notebook: Notebook) -> Notebook:
     shell = new_shell()
     cells, number = [], 0
     for cell in notebook["cells"]:
-        if cell["cell_type"] == "code":
+        if cell["cell_type"] == "code" and INSTALLS not in cell["metadata"].get("tags", ()):
             number += 1
             outputs = _outputs(shell, cell, number)
             cell = {**cell, "execution_count": number, "outputs": outputs}
@@ -85,7 +87,8 @@ def text_of(notebook: Notebook) -> str:
 
 def main() -> None:
     """Write the outputs into the file."""
-    NOTEBOOK.write_text(text_of(executed(json.loads(NOTEBOOK.read_text(encoding="utf-8")))), encoding="utf-8")
+    file = Path(sys.argv[1]) if len(sys.argv) > 1 else NOTEBOOK
+    file.write_text(text_of(executed(json.loads(file.read_text(encoding="utf-8")))), encoding="utf-8")
 
 
 if __name__ == "__main__":
