@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import engine
-from docs.make_notebook import NOTEBOOK, executed, new_shell, text_of
+from docs.make_notebook import INSTALLS, NOTEBOOK, executed, new_shell, text_of
 from engine.catalogue import LADDERS
 from engine.lab.notebook import run_cell
 from engine.records import CompileError, NotRunnable
 from engine.sheets import folder
 from tests.sentences import says
 
+ROOT = Path(__file__).parents[2]
+CLOUD = ROOT / "docs" / "cloud-gpu.ipynb"
 EXPECTED = (
     "7.999e+03",
     "rgba(",
@@ -117,3 +122,17 @@ def test_a_ladder_shows_recorded_times_and_counts_after_a_run() -> None:
     with pytest.raises(NotRunnable) as refused:
         engine.ladder("harri")
     assert says("ladder.unknown", str(refused.value))
+
+
+def test_the_notebook_for_a_clouds_gpu_shows_what_one_measured() -> None:
+    cells = json.loads(CLOUD.read_text(encoding="utf-8"))["cells"]
+    codes = [cell for cell in cells if cell["cell_type"] == "code"]
+    install, *others = codes
+    assert install["metadata"]["tags"] == [INSTALLS] and not install["outputs"]
+    for name in re.findall(r"-[rc] (\S+)", "".join(install["source"])):
+        assert (ROOT / name).is_file()
+    for cell in others:
+        ast.parse("".join(cell["source"]))
+        assert cell["outputs"]
+    told = json.dumps(others)
+    assert "ok GPU NVIDIA" in told and "Times: NVIDIA" in told and " GB/s" in told
