@@ -11,7 +11,7 @@ import pandas as pd
 
 from engine.catalogue import KERNELS, Kernel, Ladder, Published, Rung, Topic
 from engine.catalogue.entries import same_bits
-from engine.compile.nvrtc import ASSEMBLED_ARCHITECTURE
+from engine.catalogue.gpu_models import GPU
 from engine.history.history import Known, device_line
 from engine.machine.rates import peak_of
 from engine.plan import strides
@@ -38,7 +38,7 @@ class Column:
         return f"{self.title} ({self.unit})" if self.unit else self.title
 
 
-ASSEMBLED = f"as {ASSEMBLED_ARCHITECTURE}'s assembler makes it"
+ASSEMBLED = f"as {GPU.architecture}'s assembler makes it"
 
 
 def _counted(counter: Counter) -> Column:

@@ -18,9 +18,7 @@ from pathlib import Path
 from secrets import randbits
 from typing import Any
 
-from engine.backends.measure import failed
 from engine.compile.limits import SOURCE_BYTES, decode
-from engine.machine.devices import gpus
 from engine.model.estimate import Estimate, gpu, no_estimate
 from engine.plan import settle
 from engine.records import Measurement, NotRunnable
@@ -189,7 +187,7 @@ class Grade:
 
 def refused_answer(asked: Asked, refused: NotRunnable) -> Answer:
     """Return the answer to what is refused."""
-    return no_estimate(str(refused), gpu()) if isinstance(asked, Estimation) else failed(asked, refused)
+    return no_estimate(str(refused), gpu()) if isinstance(asked, Estimation) else service.failure_of(asked, refused)
 
 
 def run_of(sheet: Sheet, session: str, deadline: float = DEADLINE_S) -> Run:
@@ -216,7 +214,7 @@ def _grade(sheet: Sheet, one: HandedIn, seed: int) -> Grade:
     if one.submission is None:
         return Grade(one.name, one.files, (), one.reason, entry=one.entry, student=one.student)
     run = run_of(sheet, f"grade {one.name}", DEADLINE_S)
-    found = tuple(verdicts(sheet, one.submission, run, bool(gpus()), seed))
+    found = tuple(verdicts(sheet, one.submission, run, bool(service.gpus()), seed))
     return Grade(one.name, one.files, found, None, one.notes, one.entry, one.student, one.submission.text or "")
 
 
