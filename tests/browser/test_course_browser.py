@@ -1,0 +1,55 @@
+"""A course in two browsers: a student under its rules, and the teaching assistant who sees where students are stuck."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from engine.sheets.folder import ELSEWHERE
+from tests.browser.conftest import GIVEN, served, tab
+from tests.browser.test_lab_browser import editor_at
+from views.access.policy import KEYS
+
+RULES = "[first-saxpy]\ndeadline = 2999-01-01T12:00:00Z\nattempts = 3\n"
+
+
+def signed_in(page: Page, url: str, role: str) -> Page:
+    page.goto(url)
+    page.get_by_role("textbox").fill(GIVEN[role])
+    page.keyboard.press("Enter")
+    return page
+
+
+@pytest.mark.thorough
+def test_a_student_works_under_the_rules_of_a_course_and_the_assistant_sees_where(
+    browser: Browser, tmp_path: Path
+) -> None:
+    (tmp_path / "course").mkdir()
+    (tmp_path / "course" / "course.toml").write_text(RULES)
+    keys = ",".join(f"{role}={key}" for role, key in GIVEN.items())
+    with served(tmp_path, **{KEYS: keys, ELSEWHERE: str(tmp_path / "course")}) as url:
+        sheet = f"{url}/sheets?sheet=first-saxpy&student=Ada"
+        page = signed_in(tab(browser), sheet, "student")
+        text = editor_at(page, sheet)
+        rules = page.locator(".st-key-sheet_rules, .st-key-sheet-rules")
+        expect(rules).to_contain_text("Due 1 January 2999, 12:00 (UTC). 3 attempts left of 3.")
+        text.press("Control+Home")
+        page.keyboard.type("// the first text\n")
+        text.press("Control+Enter")
+        expect(page.locator(".sheetsum")).to_have_text(re.compile(r"\d of \d passed"))
+        expect(rules).to_contain_text("2 attempts left of 3.")
+        page.get_by_role("button", name="Start over").click()
+        expect(text).not_to_contain_text("the first text")
+        page.get_by_role("button", name="Earlier texts").click()
+        page.get_by_role("button", name="Bring back").first.click()
+        expect(text).to_contain_text("the first text")
+        assistant = signed_in(tab(browser), f"{url}/machine", "assistant")
+        expect(assistant.get_by_text("Lab sheets: progress of the students")).to_be_visible()
+        table = assistant.locator("table", has_text="Student").last
+        expect(table).to_contain_text(re.compile(r"Ada \(\w{4}\)"))
+        expect(table.locator("tr", has_text="stuck at")).to_contain_text(re.compile(r"\w+ \(1\)"))
+        for each in (page, assistant):
+            each.context.close()
