@@ -63,16 +63,17 @@ def listed(draft: Draft, found: Sequence[Version]) -> str:
     rows = []
     for one in found:
         when = answer.when_ran(one.utc, st.context.timezone).removeprefix("run ")
+        counts, line = _difference(one.text, draft.text)
         rows.append(
             f'<li><button type="button" data-press="earlier {one.number}">Bring back</button> '
-            f"{escape(when)}: {escape(_difference(one.text, draft.text))}</li>"
+            f"{escape(when)}: {counts}<code>{escape(line)}</code></li>"
         )
     return f'<ul class="mydrafts">{"".join(rows)}</ul>'
 
 
 @lru_cache(maxsize=1024)
-def _difference(text: str, now: str) -> str:
-    """Return how many lines an earlier text has that the text now lacks, and the other way round."""
+def _difference(text: str, now: str) -> tuple[str, str]:
+    """Return how many lines an earlier text adds to the text now and takes away, and the first one that differs."""
     lines = list(difflib.unified_diff(now.splitlines(), text.splitlines(), n=0, lineterm=""))[2:]
-    more, fewer = (sum(line.startswith(sign) for line in lines) for sign in "+-")
-    return f"{many(more, 'other line')}, {fewer:,} of now not there"
+    more, fewer = ([line for line in lines if line.startswith(sign)] for sign in "+-")
+    return f"adds {many(len(more), 'line')}, takes away {len(fewer):,}", next(iter(more or fewer), "")

@@ -63,7 +63,7 @@ def test_an_earlier_text_comes_back_and_the_text_before_stays(monkeypatch: pytes
     now = held[BEGUN.id]
     found = versions.of(now)
     assert [one.text for one in found] == ["one\ntwo\n", "one\n"]
-    assert "2 other lines, 1 of now not there" in versions.listed(now, found)
+    assert "adds 2 lines, takes away 1<code>+one</code>" in versions.listed(now, found)
     versions.presses(now, found)[f"earlier {found[1].number}"]()
     back = held[BEGUN.id]
     assert back.text == "one\n" and back.reset == now.reset + 1  # so the browser takes it
