@@ -228,7 +228,7 @@ def _fold(kind: str, words: str, rows: Sequence[str]) -> str:
     return f'<details class="{kind}"><summary>{words}</summary>{"".join(rows)}</details>'
 
 
-SHORT = 13  # lines; with a shorter source the words on its slide are larger
+SHORT, SHORTEST = 13, 7  # lines; with a shorter source the words on its slide are larger
 
 
 def about(ladder: Ladder, position: int) -> str:
@@ -286,7 +286,8 @@ def slide_source(ladder: Ladder, position: int, size: str, named: frozenset[int]
     words = labelled(("Fixes", ladder.rungs[position].fixes), ("Still limits", kernel.header["Limit"]))
     told = mark_terms(f"{words}<dt>Size</dt><dd>{escape(size)}</dd>")
     since = difference(kernel.text, kernel.name, before.text, before.name) if before else Difference()
-    short = " short" if source_rows(kernel.text, since) <= SHORT else ""
+    rows = source_rows(kernel.text, since)
+    short = " short" * (rows <= SHORT) + " shortest" * (rows <= SHORTEST)
     return f'<div class="slide{short}">{rung_source(ladder, position, True, named)}<dl class="hall">{told}</dl></div>'
 
 
