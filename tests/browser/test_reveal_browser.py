@@ -40,8 +40,7 @@ LINES = """() => {
 }"""
 # Rungs of at most MOST new lines that scroll on a wide screen all the same: their lines are too long for half a slide.
 MOST = 14
-SCROLL = {("harris", "#6"), ("harris", "#8"), ("heidelberg", "#6"), ("heidelberg", "shuffle"),
-          ("cs121-one-matrix", "staged"), ("crovella-matrix-sums", "block per row")}  # fmt: skip
+SCROLL = {("cs121-one-matrix", "staged"), ("all-reduction", "complete volatile")}
 
 
 def settled(page: Page) -> Page:
