@@ -30,7 +30,7 @@ from engine.sheets.grading import (
 )
 from engine.sheets.progress import Progress
 from engine.sheets.sheet import LEVELS, ORIGINS, Question, Sheet
-from engine.sheets.submissions import ARCHIVE, PLATFORMS, alike, grade_table, unpack
+from engine.sheets.submissions import ARCHIVE, PLATFORMS, Mark, Student, alike, grade_table, unpack
 from engine.store import database
 
 
@@ -161,8 +161,11 @@ def _written(sheet: Sheet, grades: Sequence[Grade], files: Files) -> list[str]:
     return told
 
 
-def progress(name: str | None) -> Answer:
-    """Return the progress of all students: in one sheet check by check; in all sheets the number of passed checks."""
+def progress(name: str | None, csv: Path | None = None) -> Answer:
+    """Return the progress of all students: in one sheet check by check; in all sheets the number of passed checks.
+
+    `csv`: where to write one sheet's points as a table, in the columns of `grade --csv`.
+    """
     try:
         sheets = [load(each) for each in ([name] if name else names())]
     except NotRunnable as refused:
@@ -185,8 +188,30 @@ def progress(name: str | None) -> Answer:
         *_left_out(left_out),
         *([trouble] if trouble else []),
     ]
+    if csv is not None and not trouble:
+        try:
+            csv.write_text(_points_table(sheets[0], everybody[sheets[0].name]), encoding="utf-8")
+            lines.append(f"Written: {csv}")
+        except OSError as error:
+            status, trouble = "failed", f"{csv} cannot be written: {error.strerror}."
+            lines.append(trouble)
     record = {"status": status, "reason": trouble, "students": rows, "left_out": left_out}
     return Answer(status, record, "\n".join(lines))
+
+
+def _points_table(sheet: Sheet, everybody: Mapping[str, Progress]) -> str:
+    """Return the points of a sheet's students as CSV; a check that was passed after the deadline is "late"."""
+    marks = {True: "ok", False: "no", None: "-"}
+    found = []
+    for owner, one in everybody.items():
+        checks = {
+            check.name: "late" if one.is_late(sheet, check.name) else marks[one.checks.get(check.name)]
+            for check in sheet.checks
+        }
+        told = f"stuck at {at}" if (at := one.stuck_at(sheet)) else ""
+        late = "late" in checks.values()
+        found.append(Mark(Student(owner, late=late), one.points(sheet), sheet.points, checks, told))
+    return grade_table(sheet.title, found, PLATFORMS[0])
 
 
 def _describe_course(sheet: Sheet, everybody: Mapping[str, Progress], by_check: bool) -> list[str]:
@@ -219,6 +244,7 @@ if TYPE_CHECKING:
 
 _NAMED = "a name, or a folder with a sheet.toml"
 _NAME_ONE = "Name the sheet to try, or its folder."
+_CSV_OF_ONE = "Name the sheet whose points are to be written."
 
 
 def add_parsers(commands: Any, command: Callable[[argparse.Namespace], int]) -> None:
@@ -244,6 +270,7 @@ def add_parsers(commands: Any, command: Callable[[argparse.Namespace], int]) -> 
     grade.set_defaults(command=command, answer=_graded)
     progress = commands.add_parser("progress", help="who is where in the lab sheets, from what this server has kept")
     progress.add_argument("sheet", nargs="?", metavar="SHEET", help="one sheet, check by check")
+    progress.add_argument("--csv", type=Path, metavar="FILE", help="write the points of that sheet as a table")
     progress.set_defaults(command=command, answer=_progress)
     for each in (listed, grade, progress):
         each.add_argument("--json", action="store_true")
@@ -256,7 +283,9 @@ def _list(options: argparse.Namespace) -> Answer:
 
 
 def _progress(options: argparse.Namespace) -> Answer:
-    return progress(options.sheet)
+    if options.csv and not options.sheet:
+        return Answer("refused", {"status": "refused", "reason": _CSV_OF_ONE}, _CSV_OF_ONE)
+    return progress(options.sheet, options.csv)
 
 
 def _graded(options: argparse.Namespace) -> Answer:

@@ -43,7 +43,7 @@ def test_a_race_of_the_lab_is_stepped_through_in_both_directions(page: Page, add
     page.keyboard.press("ArrowLeft")
     expect(page).to_have_url(at(start))
     page.get_by_role("button", name=re.compile("^stride$")).click()
-    expect(page.locator(".st-key-debuglanes button")).to_have_count(64)
+    expect(page.locator(".st-key-debuglanes .lanes button")).to_have_count(64)
     page.locator(".pair button").last.click()
     expect(page).not_to_have_url(at(start))
     page.get_by_role("button", name="Back to the lab").click()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -100,3 +101,21 @@ def test_a_fault_of_the_file_is_named_and_no_sheet_is_left_out(
     course(monkeypatch, tmp_path, text)
     assert says(key, next(iter(faults().values())))
     assert NAME in folder.names() and load(NAME).rules.attempts is None
+
+
+def test_the_points_of_a_sheet_are_written_as_a_table(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    course(monkeypatch, tmp_path, f"[{NAME}]\ndeadline = {moment(-1)}\nlate = 0.5\n")
+    sheet = load(NAME)
+    first, second = (check.name for check in sheet.checks[:2])
+    progress.remember("=Ada", sheet, [Verdict(first, True, "."), Verdict(second, False, ".")])
+    assert main(["progress", NAME, "--csv", str(tmp_path / "points.csv")]) == 0
+    (row,) = csv.DictReader((tmp_path / "points.csv").read_text().splitlines())
+    assert row["student"] == "'=Ada" and row["late"] == "late"
+    assert float(row["points"]) == sheet.checks[0].points / 2 and float(row["of"]) == sheet.points
+    assert (row[first], row[second], row[sheet.checks[2].name]) == ("late", "no", "-")
+    assert row["feedback"] == f"stuck at {second}"
+    assert main(["progress", "--csv", str(tmp_path / "points.csv")]) == 2
+    assert main(["progress", NAME, "--csv", str(tmp_path / "none" / "points.csv")]) == 3
+    assert "cannot be written" in capsys.readouterr().out

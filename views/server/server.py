@@ -22,7 +22,7 @@ import streamlit as st
 from engine.records import NotRunnable
 from engine.service import journal, service
 from engine.store import database
-from views.access import lti, policy
+from views.access import policy
 from views.access.policy import BadKeys
 from views.room import feed
 from views.server import streamlit_internals
@@ -58,8 +58,8 @@ def serving(prepare: Callable[[], None]) -> Callable[[Any], AbstractAsyncContext
         allow_files()
         keep_one_heap()
         policy.begin()
-        if lti_said := lti.said():
-            print(lti_said, flush=True)
+        if told := _platforms():
+            print(told, flush=True)
         await asyncio.to_thread(lambda: service.connect().warm())
         await asyncio.to_thread(prepare)  # otherwise it would compete with the first browsers
         _at_the_end(feed.FEED.close)
@@ -68,6 +68,13 @@ def serving(prepare: Callable[[], None]) -> Callable[[Any], AbstractAsyncContext
         await asyncio.to_thread(database.close)  # a last try for a file on a full disk
 
     return lifespan
+
+
+def _platforms() -> str:
+    """Return the line on the learning platforms. NotRunnable."""
+    from views.access import lti  # with its numbers come threads, too early for `keep_one_heap`
+
+    return lti.said()
 
 
 def _at_the_end(close: Callable[[], None]) -> None:
@@ -117,7 +124,7 @@ def serve(script: Path, arguments: Sequence[str]) -> None:
         address, port = st.get_option("server.address"), st.get_option("server.port")
         check_port(address, port, asked=streamlit_internals.is_set("server.port"))
         policy.current()  # refuses wrong keys before anything is served
-        lti.said()  # and wrong settings
+        _platforms()  # and wrong settings
         service.connect()  # and a wrong cluster
         streamlit_internals.run(context)
     except click.ClickException as refusal:
