@@ -262,8 +262,9 @@ async def _keys_of(platform: Platform, again: bool) -> Any:
 
 
 def role_of(roles: Any) -> str:
-    """Return the role that a platform's roles give: the address of each ends with its name."""
-    ends = {str(one).rpartition("#")[2] for one in roles}
+    """Return the role that a platform's roles give. Only those in the course count: who teaches elsewhere may be a
+    student here. The address of each ends with its name, or a short one is the name."""
+    ends = {str(one).rpartition("#")[2] for one in roles if "/membership" in str(one) or ":" not in str(one)}
     if "TeachingAssistant" in ends:
         return ASSISTANT.name
     return PRESENTER.name if ends & {"Instructor", "Administrator"} else STUDENT.name

@@ -93,6 +93,9 @@ def test_a_launch_signs_in_and_leads_to_its_sheet(tool: Tool) -> None:
         (["http://purl.imsglobal.org/vocab/lis/v2/membership#Instructor",
           "http://purl.imsglobal.org/vocab/lis/v2/membership/Instructor#TeachingAssistant"], "assistant"),
         (["http://purl.imsglobal.org/vocab/lis/v2/membership#Learner"], "student"),
+        (["Instructor"], "presenter"),
+        (["http://purl.imsglobal.org/vocab/lis/v2/institution/person#Instructor",
+          "http://purl.imsglobal.org/vocab/lis/v2/membership#Learner"], "student"),
         ([], "student"),
     ],
 )  # fmt: skip
