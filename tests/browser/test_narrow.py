@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import PATIENCE_MS
 from tests.browser.test_accessibility import DEBUGGED
@@ -46,3 +46,11 @@ def test_no_page_is_wider_than_a_phone(phone: Page, address: str) -> None:
         wait(phone, lambda: phone.evaluate(WIDTH) <= WIDE + 1)
         assert phone.evaluate(BEYOND) == [], url
         assert phone.evaluate(CUT) == 0, url
+
+
+@pytest.mark.thorough
+def test_a_sheet_shows_its_task_before_the_editor(phone: Page, address: str) -> None:
+    opened(phone, f"{address}/sheets?sheet=first-saxpy")
+    expect(phone.locator(".cm-content")).to_be_visible()
+    task, editor = (phone.locator(name).first.bounding_box() for name in (".sheettitle", ".cm-content"))
+    assert task and editor and task["y"] < editor["y"]
