@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
+from tests.browser.conftest import free_port, running, served, tab
 from tests.browser.test_dashboard import conversation, drawn, wait
 from tests.browser.test_lab_browser import editor_at, typed
 
@@ -73,4 +77,25 @@ def test_the_name_in_a_link_is_there_although_text_fields_come_late(browser: Bro
     drawn(page).get_by_role("button", name="Check all").click()
     expect(page.locator(".sheetsum")).to_have_text("1 of 4 passed")
     expect(page).to_have_url(re.compile("student=Ben"))
+    page.context.close()
+
+
+@pytest.mark.thorough
+def test_while_the_server_is_away_one_can_write_on_and_is_told_what_is_safe(browser: Browser, tmp_path: Path) -> None:
+    page, port = tab(browser), free_port()
+    with running(tmp_path, port) as (url, process):
+        text = editor_at(page, f"{url}/sheets?sheet=first-saxpy")
+        os.killpg(process, signal.SIGKILL)
+        bar = page.locator(".serveraway")
+        expect(bar).to_have_text(re.compile("The server is away"))
+        expect(page.get_by_role("dialog")).to_have_count(0)
+        text.press("Control+Home")
+        page.keyboard.type("// written meanwhile\n")
+        expect(page.get_by_role("button", name="Check all")).to_be_disabled()
+    with served(tmp_path, port):
+        expect(bar).to_have_count(0)
+        expect(page.get_by_role("button", name="Check all")).to_be_enabled()
+        text.press("Control+Enter")
+        expect(page.locator(".sheetsum")).to_have_text(re.compile(r"\d of 4 passed"))
+        expect(text).to_contain_text("written meanwhile")
     page.context.close()

@@ -93,6 +93,24 @@ window.kernelLadder = (() => {
     if (pressed) perform(pressed.dataset.press);
   });
 
+  // While the server is away, Streamlit shows a dialog that makes the page inert. A bar says what matters instead.
+  const AWAY = 'The server is away. This page goes on by itself when it is back; what you typed is kept in this browser.';
+  function away() {
+    const dialog = [...document.querySelectorAll('[role=dialog]')].find((each) => each.textContent.startsWith('Connection error'));
+    const close = dialog?.querySelector('[aria-label=Close], button');
+    if (!close) return;
+    close.click();
+    if (document.querySelector('.serveraway')) return;
+    const bar = document.createElement('p');
+    bar.className = 'serveraway';
+    bar.role = 'status';
+    bar.textContent = AWAY;
+    app().append(bar);
+    const ask = () => fetch('./healthz', { cache: 'no-store' }).then((answer) => answer.ok, () => false)
+      .then((back) => (back ? bar.remove() : setTimeout(ask, 1000)));
+    ask();
+  }
+
   // The theme. Streamlit's own follows the system's scheme, for which it asks this media query: so the query answers
   // with the theme of the address or of the key, if there is one.
   const theme = (() => {
@@ -249,6 +267,7 @@ window.kernelLadder = (() => {
   region.setAttribute('role', 'status');
   const seen = new WeakSet();
   own.look = () => {
+    away();
     if (document.querySelector('.st-key-follow_on, .presenting')) document.querySelector('.lecturestrip')?.remove();
     if (own.asks && own.asks.wants !== wants()) own.asks.stop.abort(); // it asks for something else now
     for (const lines of document.querySelectorAll('.source:not(.inside) .lines')) {
