@@ -20,6 +20,7 @@ def signed_in(page: Page, url: str, role: str) -> Page:
     page.goto(url)
     page.get_by_role("textbox").fill(GIVEN[role])
     page.keyboard.press("Enter")
+    expect(page.locator(".stApp")).to_be_visible()  # another address would interrupt the sign-in
     return page
 
 
