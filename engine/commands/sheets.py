@@ -216,8 +216,8 @@ def _points_table(sheet: Sheet, everybody: Mapping[str, Progress]) -> str:
 
 def _describe_course(sheet: Sheet, everybody: Mapping[str, Progress], by_check: bool) -> list[str]:
     lines = [_describe_progress(sheet, owner, one, by_check) for owner, one in everybody.items()]
-    at = [f"{check} ({count})" for check, count in kept.stuck(sheet, everybody.values())]
-    return [*lines, f"{sheet.name:24} stuck at: {', '.join(at)}"] if at else lines
+    at = kept.stuck_text(sheet, everybody.values())
+    return [*lines, f"{sheet.name:24} stuck at: {at}"] if at else lines
 
 
 def _describe_progress(sheet: Sheet, owner: str, one: Progress, by_check: bool) -> str:

@@ -8,14 +8,12 @@ attempts = 10
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 
-from engine.records import NotRunnable
 from engine.sheets.sheet import Rules
-from engine.sheets.table import Table
+from engine.sheets.table import Table, table_in
 
 FILE = "course.toml"
 
@@ -25,10 +23,7 @@ def rules_in(folder: Path) -> Mapping[str, Rules]:
     path = folder / FILE
     if not path.is_file():
         return {}
-    try:
-        table = Table(str(path), tomllib.loads(path.read_text(encoding="utf-8")))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError, RecursionError) as error:
-        raise NotRunnable(f"{path} cannot be read: {error}.") from None
+    table = table_in(path, str(path))
     return {name: _rules(table.table(name)) for name in table.names}
 
 

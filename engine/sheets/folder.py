@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -39,7 +38,7 @@ from engine.sheets.sheet import (
     Sheet,
     Wrong,
 )
-from engine.sheets.table import Table
+from engine.sheets.table import Table, table_in
 
 KINDS = ("answer", "findings", "counter", "time", "question")
 
@@ -307,10 +306,7 @@ def _read_at(path: Path) -> Sheet:
 def _read(path: Path, _: int) -> Sheet:
     """Return the sheet of a file; `_`: the time of its last write, so a later write makes it read again."""
     folder, where = path.parent, f"{path.parent.name}/{path.name}"
-    try:
-        table = Table(where, tomllib.loads(path.read_text(encoding="utf-8")))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError, RecursionError) as error:
-        raise NotRunnable(f"{where} cannot be read: {error}.") from None
+    table = table_in(path, where)
     ladder, kernel, launch = _ladder_of(table), _kernel_of(table), _launch(table)
     if kernel and launch:
         raise table.refusal("a sheet has a `kernel` or a `launch`")

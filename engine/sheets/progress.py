@@ -15,6 +15,13 @@ from engine.store import progress
 
 LONGEST = 40  # letters of an owner's name
 LONGEST_ANSWER = 200
+
+
+def plain_name(text: str) -> str:
+    """Return a name as owners have it: printable, with single spaces, and at most LONGEST letters."""
+    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())[:LONGEST]
+
+
 WORDS = {True: "passed", False: "missed", None: "not checked"}
 _ANSWER, _LAST, _AT = "answer to ", "last attempt at ", " at "
 _STATES = {word: state for state, word in WORDS.items()}
@@ -63,6 +70,11 @@ class Progress:
 def stuck(sheet: Sheet, everybody: Iterable[Progress]) -> list[tuple[str, int]]:
     """Return the checks at which students are stuck, with their number of students, the most first."""
     return Counter(at for one in everybody if (at := one.stuck_at(sheet))).most_common()
+
+
+def stuck_text(sheet: Sheet, everybody: Iterable[Progress]) -> str:
+    """Return the same in words: "banks (5), answer (2)"; "" if nobody is stuck."""
+    return ", ".join(f"{check} ({count})" for check, count in stuck(sheet, everybody))
 
 
 def begin_attempt(owner: str, sheet: Sheet) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from engine.records import NotRunnable
@@ -82,3 +84,11 @@ class Table:
         if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
             raise self.refusal(f"`{name}` is {meant}")
         return value
+
+
+def table_in(path: Path, where: str) -> Table:
+    """Return the entries of a TOML file; `where` begins every refusal. NotRunnable: it cannot be read."""
+    try:
+        return Table(where, tomllib.loads(path.read_text(encoding="utf-8")))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError, RecursionError) as error:
+        raise NotRunnable(f"{where} cannot be read: {error}.") from None

@@ -7,18 +7,17 @@ from __future__ import annotations
 
 import json
 import secrets
-import threading
 import time
 import urllib.parse
 import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from html import escape
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from joserfc import jwt
 from joserfc.jwk import KeySet, RSAKey
+
+from tests.browser.loopback import Quiet, answering
 
 CLIENT, DEPLOYMENT = "ladder-client", "7"
 CLAIM = "https://purl.imsglobal.org/spec/lti/claim/"
@@ -93,56 +92,33 @@ class LearningPlatform:
         return {"access_token": permission, "token_type": "Bearer", "expires_in": 3600}
 
 
-def _handler(platform: LearningPlatform) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
+def _handler(platform: LearningPlatform) -> type[Quiet]:
+    class Handler(Quiet):
         def do_GET(self) -> None:
             parts = urllib.parse.urlsplit(self.path)
             if parts.path == "/open":
-                self.send_response(302)
-                self.send_header("location", platform.opened())
-                self.end_headers()
+                self.lead_to(platform.opened())
             elif parts.path == "/auth":
-                self._tell(platform.authorized(dict(urllib.parse.parse_qsl(parts.query))), "text/html")
+                self.tell(platform.authorized(dict(urllib.parse.parse_qsl(parts.query))), "text/html")
             elif parts.path == "/jwks":
-                self._tell(json.dumps(platform.keys()))
+                self.tell(json.dumps(platform.keys()))
             else:
                 self.send_error(404)
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["content-length"])).decode()
             if self.path == "/token":
-                self._tell(json.dumps(platform.token(dict(urllib.parse.parse_qsl(body)))))
+                self.tell(json.dumps(platform.token(dict(urllib.parse.parse_qsl(body)))))
             elif self.headers["authorization"].removeprefix("Bearer ") in platform.permitted:
                 assert self.headers["content-type"] == "application/vnd.ims.lis.v1.score+json"
                 platform.scores.append((self.path, json.loads(body)))
-                self._tell("{}")
+                self.tell("{}")
             else:
                 self.send_error(401)
-
-        def _tell(self, text: str, kind: str = "application/json") -> None:
-            self.send_response(200)
-            self.send_header("content-type", kind)
-            self.send_header("content-length", str(len(text.encode())))
-            self.end_headers()
-            self.wfile.write(text.encode())
-
-        def log_message(self, format: str, *args: object) -> None:
-            """A test's output is its own."""
 
     return Handler
 
 
-@contextmanager
-def learning_platform() -> Iterator[LearningPlatform]:
+def learning_platform() -> AbstractContextManager[LearningPlatform]:
     """One that answers until the end."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
-    platform = LearningPlatform(f"http://127.0.0.1:{server.server_port}")
-    server.RequestHandlerClass = _handler(platform)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield platform
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    return answering(LearningPlatform, _handler)

@@ -9,16 +9,15 @@ import base64
 import hashlib
 import json
 import secrets
-import threading
 import time
 import urllib.parse
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import AbstractContextManager
 from typing import Any
 
 from joserfc import jwt
 from joserfc.jwk import RSAKey
+
+from tests.browser.loopback import Quiet, answering
 
 CLIENT, SECRET = "kernel-ladder", "a secret of the client's"
 ADA = {"sub": "1", "email": "ada@school.edu", "email_verified": True, "groups": ["staff"]}
@@ -72,20 +71,20 @@ class Provider:
         return {"access_token": secrets.token_hex(8), "token_type": "Bearer", "expires_in": 600, "id_token": text}
 
 
-def _handler(provider: Provider) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
+def _handler(provider: Provider) -> type[Quiet]:
+    class Handler(Quiet):
         def do_GET(self) -> None:
             parts = urllib.parse.urlsplit(self.path)
             asked = dict(urllib.parse.parse_qsl(parts.query))
             if parts.path == "/authorize":
-                self._lead_to(provider.authorized(asked))
+                self.lead_to(provider.authorized(asked))
             elif parts.path == "/logout":
                 provider.signed_out += 1
-                self._lead_to(asked["post_logout_redirect_uri"])
+                self.lead_to(asked["post_logout_redirect_uri"])
             elif parts.path == "/jwks":
-                self._tell({"keys": [provider.key.as_dict(private=False)]})
+                self.tell(json.dumps({"keys": [provider.key.as_dict(private=False)]}))
             elif parts.path == "/.well-known/openid-configuration":
-                self._tell(provider.metadata())
+                self.tell(json.dumps(provider.metadata()))
             else:
                 self.send_error(404)
 
@@ -94,38 +93,11 @@ def _handler(provider: Provider) -> type[BaseHTTPRequestHandler]:
             basic = base64.b64encode(f"{CLIENT}:{urllib.parse.quote_plus(SECRET)}".encode()).decode()
             plain = base64.b64encode(f"{CLIENT}:{SECRET}".encode()).decode()
             assert self.headers["authorization"] in (f"Basic {basic}", f"Basic {plain}")
-            self._tell(provider.token(dict(urllib.parse.parse_qsl(body))))
-
-        def _lead_to(self, address: str) -> None:
-            self.send_response(302)
-            self.send_header("location", address)
-            self.end_headers()
-
-        def _tell(self, found: dict[str, Any]) -> None:
-            body = json.dumps(found).encode()
-            self.send_response(200)
-            self.send_header("content-type", "application/json")
-            self.send_header("content-length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, format: str, *args: object) -> None:
-            """A test's output is its own."""
+            self.tell(json.dumps(provider.token(dict(urllib.parse.parse_qsl(body)))))
 
     return Handler
 
 
-@contextmanager
-def identity_provider() -> Iterator[Provider]:
+def identity_provider() -> AbstractContextManager[Provider]:
     """One that answers until the end."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
-    provider = Provider(f"http://127.0.0.1:{server.server_port}")
-    server.RequestHandlerClass = _handler(provider)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield provider
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    return answering(Provider, _handler)

@@ -16,7 +16,6 @@ import os
 import secrets
 import threading
 import time
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -31,13 +30,14 @@ from starlette.routing import Route
 
 from engine.records import NotRunnable
 from engine.sheets.folder import names
-from engine.sheets.progress import LONGEST
-from engine.sheets.table import Table
+from engine.sheets.progress import plain_name
+from engine.sheets.table import table_in
 from engine.store import database
 from engine.store import progress as store
 from engine.store.keeping import LTI_KEY, owner_of_drafts
 from views.access import policy
 from views.access.policy import ASSISTANT, PRESENTER, STUDENT
+from views.access.sign_in import received
 
 SETTINGS = "KERNEL_LADDER_LTI"  # an environment variable: the file with the platforms
 NEEDS = ("joserfc", "httpx")
@@ -76,10 +76,7 @@ def platforms() -> tuple[Platform, ...]:
 
 @lru_cache(maxsize=4)
 def _platforms_in(path: Path) -> tuple[Platform, ...]:
-    try:
-        table = Table(path.name, tomllib.loads(path.read_text(encoding="utf-8")))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
-        raise NotRunnable(f"{path} cannot be read: {error}.") from None
+    table = table_in(path, str(path))
     found = []
     for each in table.tables("platform"):
         addresses = {name: each.text(name) for name in ("login_url", "token_url", "keys_url")}
@@ -117,8 +114,8 @@ def key() -> Any:
 def _key(path: Path) -> Any:
     from joserfc.jwk import RSAKey
 
-    made = RSAKey.generate_key(2048).as_pem(private=True).decode()
-    policy.write_once(path, made)
+    if not path.exists():
+        policy.write_once(path, RSAKey.generate_key(2048).as_pem(private=True).decode())
     text = path.read_text(encoding="utf-8")
     return RSAKey.import_key(text, {"kid": sha256(text.encode()).hexdigest()[:16], "use": "sig", "alg": "RS256"})
 
@@ -273,7 +270,7 @@ def role_of(roles: Any) -> str:
 def name_of(claims: Mapping[str, Any]) -> str:
     """Return the student's name, "" if the platform keeps it to itself."""
     told = claims.get("name") or " ".join(filter(None, (claims.get("given_name"), claims.get("family_name"))))
-    return " ".join("".join(letter if letter.isprintable() else " " for letter in str(told)).split())[:LONGEST]
+    return plain_name(str(told))
 
 
 def sheet_of(claims: Mapping[str, Any]) -> str:
@@ -319,11 +316,7 @@ def _use_up(nonce: str) -> None:
 
 
 async def _form(request: Request) -> dict[str, str]:
-    body = b""
-    async for part in request.stream():
-        body += part
-        if len(body) > LONGEST_FORM:
-            return {}
+    body = await received(request, LONGEST_FORM) or b""
     return {name: values[0] for name, values in parse_qs(body.decode("utf-8", "replace")).items()}
 
 

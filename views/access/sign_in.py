@@ -75,13 +75,21 @@ def page(status: int, told: str = "") -> Response:
     return HTMLResponse(body, status, headers)
 
 
-async def receive_form(request: Request, asks: Policy) -> Response:
-    """Return the answer to a sent form: the address that was opened, or the form again."""
+async def received(request: Request, longest: int) -> bytes | None:
+    """Return the body of a request; None if it is longer than so many bytes."""
     body = b""
     async for part in request.stream():
         body += part
-        if len(body) > LONGEST:
-            return page(413, "This is no class key.")
+        if len(body) > longest:
+            return None
+    return body
+
+
+async def receive_form(request: Request, asks: Policy) -> Response:
+    """Return the answer to a sent form: the address that was opened, or the form again."""
+    body = await received(request, LONGEST)
+    if body is None:
+        return page(413, "This is no class key.")
     given = parse_qs(body.decode("utf-8", "replace")).get("key", [""])[0]
     role = check_key(asks, given, address_of(request))
     if role is None:

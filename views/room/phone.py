@@ -25,6 +25,7 @@ from starlette.routing import Route
 
 from views.access import sign_in
 from views.access.headers import plain_page_policy
+from views.access.sign_in import received
 from views.room import feed, tickets
 from views.room.feed import FEED
 from views.server import navigation
@@ -122,16 +123,6 @@ async def moment(request: Request) -> Response:
         return refused()
     await asyncio.to_thread(feed.publish, "moment", {"words": words, "drawing": drawing, "slot": slot})
     return Response(status_code=204, headers=FRESH)
-
-
-async def received(request: Request, longest: int) -> bytes | None:
-    """Return the body of a request; None if it is longer than so many bytes."""
-    body = b""
-    async for part in request.stream():
-        body += part
-        if len(body) > longest:
-            return None
-    return body
 
 
 def refused() -> Response:

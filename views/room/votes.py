@@ -22,8 +22,9 @@ from starlette.routing import Route
 
 from engine.lectures.questions import Question
 from engine.store import votes as store
+from views.access.sign_in import received
 from views.room import feed, tickets
-from views.room.phone import FRESH, received, refused
+from views.room.phone import FRESH, refused
 
 LONGEST = 200  # bytes of a vote
 GATHER_S = 0.25  # a vote waits so long for others, to be written and told with them

@@ -20,9 +20,10 @@ from engine.catalogue import KERNELS, LADDERS, Rung
 from engine.figures.bars import HELD
 from engine.records.words import text_of
 from engine.store import asked as store
+from views.access.sign_in import received
 from views.ladder.view import Page, facts_of
 from views.room import feed, notes, tickets
-from views.room.phone import FRESH, html_page, received, refused
+from views.room.phone import FRESH, html_page, refused
 from views.shared import work
 
 LARGEST = 4 * notes.LONGEST + 1000  # bytes of a request

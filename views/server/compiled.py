@@ -21,7 +21,8 @@ from engine.compile.limits import SOURCE_BYTES
 from engine.lab.checking import compiled_marks
 from engine.records import Choice, NotRunnable
 from views.access.policy import COMPILE, proof_of
-from views.room.phone import FRESH, received, refused
+from views.access.sign_in import received
+from views.room.phone import FRESH, refused
 
 LARGEST = 6 * SOURCE_BYTES + 1000  # bytes of a request: JSON may write a letter in six
 MOST_WAITING = 4

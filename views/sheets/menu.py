@@ -48,8 +48,7 @@ def owner() -> str:
     if account:
         short = f"{account[: LONGEST - 9]} {sha256(account.encode()).hexdigest()[:8]}"
         return account if len(account) <= LONGEST else short
-    typed = "".join(letter if letter.isprintable() else " " for letter in str(st.session_state.get(STUDENT) or ""))
-    name, browser = " ".join(typed.split())[:LONGEST], visitor.browser()
+    name, browser = progress.plain_name(str(st.session_state.get(STUDENT) or "")), visitor.browser()
     if not name:
         return f"browser {(browser or presence.session())[:6]}"
     return name if browser is None or visitor.rights().sees_students else f"{name} ({browser[:_MARK]})"
@@ -126,13 +125,8 @@ def _all() -> str:
     begun = {sheet: everybody for sheet in sheets if (everybody := progress.of_everybody(sheet))}
     owners = sorted({owner for everybody in begun.values() for owner in everybody}, key=str.lower)
     rows = [(owner, [_share(sheet, everybody.get(owner)) for sheet, everybody in begun.items()]) for owner in owners]
-    where = [_words(progress.stuck(sheet, everybody.values())) for sheet, everybody in begun.items()]
+    where = [escape(progress.stuck_text(sheet, everybody.values())) for sheet, everybody in begun.items()]
     return _table([sheet.name for sheet in begun], [*rows, (_STUCK, where)] if any(where) else rows)
-
-
-def _words(stuck: list[tuple[str, int]]) -> str:
-    """Return at which checks students are stuck, with their number."""
-    return escape(", ".join(f"{check} ({count})" for check, count in stuck))
 
 
 _STUCK = "stuck at"
@@ -149,8 +143,8 @@ def _one(sheet: Sheet) -> str:
     """Return a table of students and the checks of one sheet."""
     heads = [*(check.name for check in sheet.checks), "points", "hints", "solution", "attempts", "last", _STUCK]
     everybody = sorted(progress.of_everybody(sheet).items(), key=lambda row: row[0].lower())
-    where = progress.stuck(sheet, (known for _, known in everybody))
-    said = f"<p>Students are stuck at: {_words(where)}.</p>" if where else ""
+    where = progress.stuck_text(sheet, (known for _, known in everybody))
+    said = f"<p>Students are stuck at: {escape(where)}.</p>" if where else ""
     return said + _table(heads, [(owner, _checks(sheet, known)) for owner, known in everybody])
 
 
