@@ -1,7 +1,8 @@
 """The emulator's counters of kernels that its rules were not made for equal what Nsight Compute counted on an H200.
 
-tests/gpu/profile_unseen.py records what it counted. The kernels were written before anybody looked at how they count,
-and a miss stays in the share: only where a kernel waits, or its order is open, nothing can be compared.
+tests/gpu/profile_unseen.py records what it counted in five runs. The kernels were written before anybody looked at how
+they count, and a miss stays in the share. Where the GPU counts differently from run to run, its units made an access
+wait and issued it again: there the emulator's number is the least that is possible.
 """
 
 from __future__ import annotations
@@ -21,13 +22,10 @@ from tests.unseen.cases import CASES, Case
 pytestmark = pytest.mark.thorough
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "unseen.json"
-LEAST = 0.99
-MISSED = {
-    "convolution_2d": "a store that was issued again counts twice: 804 instead of 803",
-    "spmv_scalar": "the GPU's assembler unrolls the loop by 4, 2 and 1, and lanes with fewer turns take other copies",
-    "radix_counts": "of 1,090 atomics of one lane each 85 took two passes on the GPU: not known why",
-    "dct_8x8": "of 256 stores 93 took two passes on the GPU, where no two lanes share a bank: not known why",
-}
+LEAST = 0.995
+MISSED = {"spmv_scalar": "the GPU's assembler unrolls the loop by 4, 2 and 1, and lanes with fewer turns take other copies"}
+ISSUED_AGAIN = {("convolution_2d", "shared_store_requests"), ("radix_counts", "shared_atomic_wavefronts"),
+                ("dct_8x8", "shared_store_wavefronts")}  # fmt: skip
 # A counter is a kind of access: requests, and the sectors or wavefronts that they cost.
 COUNTERS = tuple(
     f"{kind}_{what}"
@@ -48,8 +46,9 @@ def emulated(case: Case) -> dict[str, float]:
 
 
 @cache
-def compared() -> dict[tuple[str, str], tuple[float, float]]:
-    """Return (kernel, counter) -> (on the emulator, on the GPU), if either is not zero."""
+def counted() -> dict[tuple[str, str], tuple[float, list[float]]]:
+    """Return (kernel, counter) -> (on the emulator, in the GPU's runs, one number if all are equal), if any is not
+    zero."""
     rows: list[dict[str, Any]] = json.loads(GOLDEN.read_text(encoding="utf-8"))["kernels"]
     assert [row["kernel"] for row in rows] == [case.kernel for case in CASES]
     found = {}
@@ -57,18 +56,31 @@ def compared() -> dict[tuple[str, str], tuple[float, float]]:
         ours = emulated(case)
         for name in COUNTERS:
             if ours[name] or gpu[name]:
-                found[case.kernel, name] = (ours[name], gpu[name])
+                runs = gpu[name] if isinstance(gpu[name], list) else [gpu[name]]
+                found[case.kernel, name] = (ours[name], runs)
     return found
 
 
+def compared() -> dict[tuple[str, str], tuple[float, float]]:
+    """Return those that are the same in all runs of the GPU."""
+    return {key: (ours, runs[0]) for key, (ours, runs) in counted().items() if len(runs) == 1}
+
+
 def missed() -> dict[tuple[str, str], tuple[float, float]]:
-    """Those that are not equal."""
+    """Return those of them that are not equal."""
     return {key: pair for key, pair in compared().items() if pair[0] != pair[1]}
 
 
-def test_ninety_nine_of_a_hundred_counters_are_equal() -> None:
+def test_of_two_hundred_counters_one_hundred_and_ninety_nine_are_equal() -> None:
     assert len(missed()) <= (1 - LEAST) * len(compared()), f"of {len(compared())} (emulator, GPU): {missed()}"
 
 
 def test_what_is_missed_is_known() -> None:
     assert {kernel for kernel, _ in missed()} == MISSED.keys(), f"(emulator, GPU): {missed()}"
+
+
+def test_where_the_gpu_issues_an_access_again_it_counts_more_than_the_emulator() -> None:
+    varying = {key: pair for key, pair in counted().items() if len(pair[1]) > 1}
+    assert varying.keys() == ISSUED_AGAIN
+    for key, (ours, runs) in varying.items():
+        assert 0 < ours <= min(runs), (key, ours, runs)
