@@ -15,7 +15,17 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, BrowserType, Page, ViewportSize, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    BrowserType,
+    ConsoleMessage,
+    Error,
+    Page,
+    ViewportSize,
+    expect,
+    sync_playwright,
+)
 
 from tests.home import places
 from views.access.policy import KEYS, ROLES
@@ -140,6 +150,9 @@ def laptop(chromium: BrowserType, tmp_path_factory: pytest.TempPathFactory) -> I
         tmp_path_factory.mktemp("laptop"), executable_path=CHROMIUM, args=FLAGS, viewport=WINDOW
     )
     context.set_default_timeout(PATIENCE_MS)
+    context.add_init_script(
+        "addEventListener('securitypolicyviolation', (e) => console.error('forbidden', e.effectiveDirective))"
+    )
     yield context
     context.close()
 
@@ -153,9 +166,24 @@ def tab(browser: Browser) -> Page:
 
 @pytest.fixture
 def page(laptop: BrowserContext) -> Iterator[Page]:
-    """The laptop's window, at no page. It stays open: a new one would load all scripts anew, two seconds of CPU."""
-    page = laptop.pages[0]
+    """The laptop's window, at no page. It stays open: a new one would load all scripts anew, two seconds of CPU.
+
+    No script of a page may fail, and none may do what its content policy forbids."""
+    page, told = laptop.pages[0], list[str]()
+
+    def listen(message: ConsoleMessage) -> None:
+        if message.text.startswith("forbidden"):
+            told.append(message.text)
+
+    def fail(error: Error) -> None:
+        told.append(str(error))
+
+    page.on("console", listen)
+    page.on("pageerror", fail)
     yield page
+    page.remove_listener("console", listen)
+    page.remove_listener("pageerror", fail)
+    assert told == []
     page.emulate_media(color_scheme="light", reduced_motion="no-preference")
     page.set_viewport_size(WINDOW)
     page.goto("about:blank")

@@ -51,7 +51,7 @@ def test_a_link_survives_signing_in_and_a_wrong_key_is_refused(browser: Browser,
     page.context.close()
 
 
-@pytest.mark.thorough
+@pytest.mark.release
 def test_no_page_breaks_its_content_policy(browser: Browser, school: str) -> None:
     page = tab(browser)
     told: list[str] = []
@@ -71,7 +71,7 @@ def test_no_page_breaks_its_content_policy(browser: Browser, school: str) -> Non
     page.context.close()
 
 
-@pytest.mark.thorough
+@pytest.mark.release
 def test_drafts_and_progress_are_private(browser: Browser, school: str) -> None:
     mine, theirs = tab(browser), tab(browser)
     signed_in(mine, f"{school}{SAXPY}", GIVEN["student"])

@@ -48,9 +48,12 @@ def test_a_student_works_under_the_rules_of_a_course_and_the_assistant_sees_wher
         page.get_by_role("button", name="Bring back").first.click()
         expect(text).to_contain_text("the first text")
         assistant = signed_in(tab(browser), f"{url}/machine", "assistant")
-        expect(assistant.get_by_text("Lab sheets: progress of the students")).to_be_visible()
-        table = assistant.locator("table", has_text="Student").last
+        expect(assistant.locator("h3").first).to_have_text("Lab sheets: progress of the students")
+        table = assistant.locator("table", has_text="Student").first
         expect(table).to_contain_text(re.compile(r"Ada \(\w{4}\)"))
         expect(table.locator("tr", has_text="stuck at")).to_contain_text(re.compile(r"\w+ \(1\)"))
+        page.goto(sheet.replace("first-saxpy", "heidelberg-2"))
+        editor_at(page, page.url).press("Control+Enter")
+        expect(table.locator("th", has_text="heidelberg-2")).to_have_count(1)  # nobody pressed anything there
         for each in (page, assistant):
             each.context.close()

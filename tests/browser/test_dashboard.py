@@ -142,7 +142,7 @@ def test_arrow_keys_step_and_r_runs(page: Page, address: str) -> None:
     counted(page)
 
 
-@pytest.mark.thorough
+@pytest.mark.release
 def test_keys_work_after_a_menu_was_used_but_not_while_typing(page: Page, address: str) -> None:
     opened(page, f"{address}{HARRIS}")
     page.locator(".st-key-block input").click()
@@ -177,7 +177,7 @@ def test_present_shows_only_the_rung_and_comes_back(page: Page, address: str) ->
     says(page, "block=256", "n=4096")
 
 
-@pytest.mark.thorough
+@pytest.mark.release
 def test_a_shared_link_shows_the_same_page(page: Page, address: str) -> None:
     opened(page, f"{address}/?ladder=crovella&rung=reduce_atomic&n=1000&block=64&dtype=float32&show=time")
     heading(page, "One atomic per element")
@@ -216,7 +216,7 @@ def test_back_works_at_once_one_press_a_rung_and_one_a_page(page: Page, address:
     heading(page, "Sequential addressing")
 
 
-@pytest.mark.thorough
+@pytest.mark.release
 def test_choices_go_along_to_another_page_and_back(page: Page, address: str) -> None:
     opened(page, f"{address}/?ladder=harris&n=2048&dtype=float32&rung=reduce_strided")
     page.get_by_role("link", name="Sweep").click()

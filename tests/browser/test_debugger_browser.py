@@ -62,3 +62,5 @@ def test_the_same_address_shows_the_same_moment_in_another_browser(browser: Brow
     # The address changes before the first browser's page does; the second browser begins at the address.
     moment = other.locator("table.variables").inner_text()
     expect(one.locator("table.variables")).to_have_text(moment, use_inner_text=True)
+    for page in (one, other):
+        page.context.close()

@@ -11,7 +11,7 @@ from tests.browser.conftest import GIVEN, tab
 from tests.browser.test_access_browser import SLIDE, signed_in
 from tests.browser.test_dashboard import heading
 
-pytestmark = pytest.mark.thorough
+pytestmark = pytest.mark.release
 
 
 def test_a_page_that_follows_steps_with_the_lecture_and_sees_its_result(browser: Browser, school: str) -> None:

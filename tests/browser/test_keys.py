@@ -49,7 +49,7 @@ def test_a_presenters_remote_steps_blackens_and_the_bar_fades(page: Page, addres
     expect(bar).to_have_css("opacity", "0")
 
 
-@pytest.mark.thorough
+@pytest.mark.release
 def test_the_bar_changes_the_block_size_and_the_plot_and_the_cross_leads_out(page: Page, address: str) -> None:
     opened(page, f"{address}{HARRIS}&present=1&reveal=all")
     keep_the_bar(page)

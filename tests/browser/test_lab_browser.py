@@ -60,7 +60,7 @@ def test_typed_text_is_checked_and_marked_and_survives_a_reload(page: Page, addr
     expect(page.locator("table.tries tbody tr")).to_have_count(2)
 
 
-@pytest.mark.thorough
+@pytest.mark.release
 def test_a_second_press_on_edit_presses_no_button_of_the_lab(page: Page, address: str) -> None:
     opened(page, f"{address}{HARRIS}&rung=reduce_strided")
     edit = page.locator(".st-key-edit").get_by_role("button", name="Edit")
@@ -89,7 +89,7 @@ def test_edit_on_the_ladder_opens_the_rung_with_its_own_check(page: Page, addres
     expect(page.locator(".rungtext h2")).to_contain_text("bank conflicts")
 
 
-@pytest.mark.thorough
+@pytest.mark.release
 def test_typing_is_left_alone_and_the_keyboard_finds_its_way_out(page: Page, address: str) -> None:
     text = editor_at(page, f"{address}{SAXPY}")
     text.press("Control+Home")
@@ -136,7 +136,7 @@ def test_a_paste_that_is_too_long_is_refused_and_never_answered_for_the_text_bef
     expect(page.locator("table.tries tbody tr")).to_have_count(1)
 
 
-@pytest.mark.thorough
+@pytest.mark.release
 def test_without_a_gpu_there_is_no_run_button_and_an_odd_draft_number_is_replaced(page: Page, address: str) -> None:
     text = editor_at(page, f"{address}{SAXPY}&draft=a__b")
     expect(page).to_have_url(re.compile(r"draft=[0-9a-f]{12}"))
@@ -216,7 +216,7 @@ def test_the_server_restores_a_lost_draft_to_its_own_browser_only(page: Page, br
     other.context.close()
 
 
-@pytest.mark.thorough
+@pytest.mark.release
 def test_a_file_is_opened_and_saved_and_the_tries_are_presented(page: Page, address: str) -> None:
     text = editor_at(page, f"{address}{SAXPY}")
     kernel = b"__global__ void mine(float *v, int n) {\r\n    v[256 * blockIdx.x + threadIdx.x] = n;\r\n}\r\n"

@@ -30,7 +30,7 @@ BEYOND = """() => [...document.querySelectorAll('button, a, input, [role=combobo
 CUT = "() => [...document.querySelectorAll('.tile')].filter((tile) => tile.scrollWidth > tile.clientWidth + 1).length"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def phone(browser: Browser) -> Iterator[Page]:
     context = browser.new_context(viewport={"width": WIDE, "height": 844}, has_touch=True)
     page = context.new_page()
@@ -39,13 +39,13 @@ def phone(browser: Browser) -> Iterator[Page]:
     context.close()
 
 
-@pytest.mark.thorough
-def test_no_page_is_wider_than_a_phone(phone: Page, address: str) -> None:
-    for url in PAGES:
-        opened(phone, f"{address}{url}")
-        wait(phone, lambda: phone.evaluate(WIDTH) <= WIDE + 1)
-        assert phone.evaluate(BEYOND) == [], url
-        assert phone.evaluate(CUT) == 0, url
+@pytest.mark.sampled(quick=0, thorough=3)
+@pytest.mark.parametrize("url", PAGES, ids=lambda url: url[:60])
+def test_no_page_is_wider_than_a_phone(phone: Page, address: str, url: str) -> None:
+    opened(phone, f"{address}{url}")
+    wait(phone, lambda: phone.evaluate(WIDTH) <= WIDE + 1)
+    assert phone.evaluate(BEYOND) == []
+    assert phone.evaluate(CUT) == 0
 
 
 @pytest.mark.thorough

@@ -44,7 +44,7 @@ def drawing(page: Page, folder: Path) -> ElementTree.Element:
     return ElementTree.parse(path).getroot()
 
 
-@pytest.mark.thorough
+@pytest.mark.release
 def test_a_moment_is_saved_as_the_trace_has_it(page: Page, address: str, tmp_path: Path) -> None:
     """The first level of the tree: an arrow for every addition, and the sums in the cells."""
     shown = picture(settle(Choice("reduce_interleaved", 4096, 128, dtype="int32", device="emulator")))
@@ -124,7 +124,7 @@ def test_only_moving_parts_are_drawn_during_a_move(page: Page, address: str) -> 
     assert whole["left"] - 1 <= part_of_it["left"] and part_of_it["bottom"] <= whole["bottom"] + 1
 
 
-@pytest.mark.thorough
+@pytest.mark.release
 def test_the_rung_before_comes_beside_it_at_a_press(page: Page, address: str) -> None:
     at_rest(page, f"{address}{FIRST.replace('reduce_interleaved', 'reduce_strided')}")
     part(page, "beside").click()
@@ -168,7 +168,7 @@ def test_a_press_on_a_cell_marks_its_thread_and_the_running_line_is_lit(page: Pa
     expect(part(page, "told")).to_contain_text("thread 5:")
 
 
-@pytest.mark.thorough
+@pytest.mark.release
 def test_the_whole_block_is_one_press_away(page: Page, address: str) -> None:
     at_rest(page, f"{address}/?ladder=harris&rung=reduce_sequential&n=4096&block=128&show=motion&present=1")
     expect(part(page, "drawn")).to_have_text("drawn: 16 threads, N = 32")
@@ -177,7 +177,7 @@ def test_the_whole_block_is_one_press_away(page: Page, address: str) -> None:
     expect(page).to_have_url(re.compile("whole=1"))
 
 
-@pytest.mark.thorough
+@pytest.mark.release
 def test_presenting_from_inside_shows_the_block_in_motion(page: Page, address: str) -> None:
     at_rest(page, f"{address}{FIRST}")
     page.keyboard.press("p")

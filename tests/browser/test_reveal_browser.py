@@ -122,7 +122,7 @@ def test_the_bar_grows_as_its_numbers_are_uncovered(page: Page, address: str, mo
     assert widths == sorted(widths) and (len(set(widths)) == 1) == (motion == "reduce")
 
 
-@pytest.mark.thorough
+@pytest.mark.release
 def test_a_bar_grows_although_its_plot_comes_long_after_the_title(page: Page, address: str) -> None:
     opened(page, f"{address}{HARRIS}&rung=reduce_sequential&show=rate")
     plot(page)
@@ -137,7 +137,7 @@ def test_a_bar_grows_although_its_plot_comes_long_after_the_title(page: Page, ad
     expect(page.locator("body[data-uncovered]")).to_have_count(0)
 
 
-@pytest.mark.thorough
+@pytest.mark.release
 def test_back_leads_to_the_rung_before_and_a_reload_shows_the_same(page: Page, address: str) -> None:
     opened(page, f"{address}{HARRIS}")
     for _ in range(3):

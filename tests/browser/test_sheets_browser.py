@@ -64,7 +64,7 @@ def test_start_over_works_right_after_typing_whatever_the_clock_says(page: Page,
     expect(text).to_contain_text("another one")
 
 
-@pytest.mark.thorough
+@pytest.mark.release
 def test_the_name_in_a_link_is_there_although_text_fields_come_late(browser: Browser, address: str) -> None:
     """In a window of another size than a server expects the script runs twice, and only the first run says a name."""
     page = browser.new_context(viewport={"width": 1920, "height": 1080}).new_page()

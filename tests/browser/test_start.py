@@ -93,7 +93,7 @@ def test_in_streamlits_spelling(tmp_path: Path) -> None:
         wait_until_healthy(f"http://127.0.0.2:{port}", server, log)
 
 
-@pytest.mark.thorough
+@pytest.mark.release
 def test_if_no_port_was_asked_for_it_takes_the_next_and_says_so(tmp_path: Path) -> None:
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(OSError):  # somebody's own dashboard has it: just as well
@@ -114,7 +114,7 @@ def test_a_port_that_is_in_use_ends_it_with_one_sentence(tmp_path: Path, occupie
     assert refused(tmp_path, STREAMLIT_SERVER_PORT=str(occupied)) == (1, sentence)
 
 
-@pytest.mark.thorough
+@pytest.mark.release
 def test_keys_that_cannot_be_used_end_it_with_one_sentence(tmp_path: Path) -> None:
     sentence = "The key of student is too short: a key has at least 12 letters.\n"
     assert refused(tmp_path, "--address", "0.0.0.0", KERNEL_LADDER_KEYS="student=short") == (1, sentence)

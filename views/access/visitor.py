@@ -99,6 +99,11 @@ def role() -> Role | None:
     return ROLES[token.role] if token else None
 
 
+def role_is_given() -> bool:
+    """Return whether visitors sign in for their role; without keys and accounts everybody is a presenter."""
+    return policy.current().asks != "nothing"
+
+
 def rights() -> Role:
     """Return this browser's rights; without a sign-in they are a student's at most."""
     return role() or STUDENT
@@ -131,8 +136,7 @@ def account() -> str | None:
 
 def show_badge() -> None:
     """Show the visitor's role and a button to sign out; nothing if nothing is asked for."""
-    asks = policy.current().asks
-    if asks == "nothing":
+    if not role_is_given():
         return
     who, name = rights(), account()
     out = "" if name else '<form method="post" action="./sign-out"><button>Sign out</button></form>'

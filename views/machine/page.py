@@ -112,15 +112,23 @@ def main() -> None:
         st.write(label(f"The cluster, host by host: {hosts}."))
     for trouble in service.troubles():
         messages.warning(trouble)
+    students = visitor.role_is_given() and may.sees_students
+    if students:  # a class has begun: who looks here looks for its students
+        show_class()
     if may.sees_service:
         doctor()
     records.show()
     if may.prepares:
         show_warm_up()
-    if may.sees_students:
-        menu.show_progress()
-        offer_lectures()
+    if may.sees_students and not students:
+        show_class()
     model.show()
+
+
+def show_class() -> None:
+    """Show the progress of the students and offer what was said in the lectures."""
+    menu.show_progress()
+    offer_lectures()
 
 
 def offer_lectures() -> None:

@@ -101,22 +101,21 @@ def _labels() -> dict[str, str]:
 
 _MARKS = {True: ("✓", "ok"), False: ("✗", "bad"), None: ("–", "")}
 ALL = "all sheets"
+REFRESH_S = 10.0  # between two looks at the students' progress
 
 
 def show_progress() -> None:
-    """Show the menu and the table."""
+    """Show the menu and the table, which follows the students by itself."""
     st.subheader("Lab sheets: progress of the students")
     warn_left_out()
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        chosen = st.selectbox(
-            "Sheet",
-            [ALL, *names()],
-            key="sheet to look at",
-            width=420,
-            format_func=lambda name: titles().get(name, name),
-        )
-        st.button("Look again", key="look at sheets", icon=":material/refresh:")
-    st.html(_all() if chosen == ALL else _one(load(str(chosen))))
+    chosen = st.selectbox("Sheet", [ALL, *names()], key="sheet to look at", width=420,
+                          format_func=lambda name: titles().get(name, name))  # fmt: skip
+    st.fragment(_progress, run_every=REFRESH_S)(str(chosen))
+
+
+def _progress(chosen: str) -> None:
+    """Show the table of one sheet, or of all, as it is now."""
+    st.html(_all() if chosen == ALL else _one(load(chosen)))
 
 
 def _all() -> str:

@@ -23,7 +23,9 @@ pytestmark = pytest.mark.thorough
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "unseen.json"
 LEAST = 0.995
-MISSED = {"spmv_scalar": "the GPU's assembler unrolls the loop by 4, 2 and 1, and lanes with fewer turns take other copies"}
+MISSED = {
+    "spmv_scalar": "the GPU's assembler unrolls the loop by 4, 2 and 1, and lanes with fewer turns take other copies"
+}
 ISSUED_AGAIN = {("convolution_2d", "shared_store_requests"), ("radix_counts", "shared_atomic_wavefronts"),
                 ("dct_8x8", "shared_store_wavefronts")}  # fmt: skip
 # A counter is a kind of access: requests, and the sectors or wavefronts that they cost.
