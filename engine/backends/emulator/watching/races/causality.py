@@ -21,7 +21,7 @@ from engine.backends.emulator.state.events import Access
 from engine.backends.emulator.state.machine import Machine
 from engine.records import Array
 
-_MOST_WARPS, _MOST_BLOCKS = 256, 1 << 16  # of a grid that counts by them
+_MOST_WARPS, _MOST_BLOCKS = 1 << 10, 1 << 16  # of a grid that counts by them
 _MOST_CLOCKS = 1 << 24  # in the rows of a launch, 4 bytes each
 _AT_ONCE = 1 << 20  # clocks that are joined at once
 _MOST_FLAGS = 1 << 16  # words

@@ -306,6 +306,26 @@ def test_a_flag_passed_from_block_to_block_needs_an_acquire_in_each(grid: int) -
         assert found(RELAY.replace("ORDER", "relaxed"), grid, schedule, g=words)[0] == [("global-race", 8)]
 
 
+RELAY_OF_WARPS = """#define READ(order, f) asm volatile("ld." order ".gpu.s32 %0, [%1];" : "=r"(told) : "l"(f) : "memory")
+#define SET(order, f) asm volatile("st." order ".gpu.s32 [%0], 1;" :: "l"(f) : "memory")
+extern "C" __global__ void f(const int *in, int *out, int *g) {
+    int b = blockIdx.x, t = threadIdx.x, middle = gridDim.x / 2, told = 0;
+    if (t % 32 || (t && b != middle)) return;
+    if (b == 0) { g[0] = in[7]; SET("release", g + 1); }
+    if (b == middle && t == 0) { while (!told) READ("acquire", g + 1); SET("release", g + 3); }
+    if (b == middle && t == 32) { while (!told) READ("ORDER", g + 3); SET("release", g + 2); }
+    if (b > middle) { while (!told) READ("acquire", g + 2); out[b] = g[0]; }
+}"""
+
+
+@pytest.mark.parametrize("grid", [3, 300, 500])
+def test_a_flag_passed_from_warp_to_warp_needs_an_acquire_in_each(grid: int) -> None:
+    words = np.zeros(4, np.int32)
+    kinds, made = found(RELAY_OF_WARPS.replace("ORDER", "acquire"), grid, LOCKSTEP, g=words)
+    assert kinds == [] and made[:grid].tolist() == [7 * (b > grid // 2) for b in range(grid)]
+    assert found(RELAY_OF_WARPS.replace("ORDER", "relaxed"), grid, LOCKSTEP, g=words)[0] == [("global-race", 9)]
+
+
 def test_a_launch_that_needs_too_many_clocks_accuses_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(causality, "_MOST_CLOCKS", 600)
     for order in ("acquire", "relaxed"):
