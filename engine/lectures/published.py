@@ -26,9 +26,9 @@ def choices(ladder: Ladder, device: str) -> tuple[tuple[Settled, str], ...]:
     return tuple(found.items())
 
 
-def choice_of(ladder: Ladder, rung: Rung, figure: Published, device: str) -> Settled:
+def choice_of(ladder: Ladder, rung: Rung, figure: Published, device: str, record: str | None = None) -> Settled:
     """Return the choice of the rung, or of its stand-in, under the conditions of a figure; conditions that the lecture
-    leaves open are the ladder's own."""
+    leaves open are the ladder's own. `record`: of its recorded run, None for the first one."""
     asked = Choice(
         kernel=rung.timed,
         n=figure.n,
@@ -37,6 +37,7 @@ def choice_of(ladder: Ladder, rung: Rung, figure: Published, device: str) -> Set
         dtype=figure.dtype,
         device=device,
         combine=rung.combine,
+        record=record,
     )
     return settle(asked)
 
@@ -106,8 +107,9 @@ class Line:
         return None
 
 
-def lines(ladder: Ladder, device: str) -> tuple[Line, ...]:
-    """Return every published figure of the ladder, in order. `device`: "gpu" or "emulator", whose last runs are `live`.
+def lines(ladder: Ladder, device: str, record: str | None = None) -> tuple[Line, ...]:
+    """Return every published figure of the ladder, in order. `device`: "gpu" or "emulator", whose last runs are `live`;
+    `record`: the record of the recorded runs, None for the first one.
 
     Speedups are between figures of the same N, type and block size only; see Numbers.
     """
@@ -115,7 +117,7 @@ def lines(ladder: Ladder, device: str) -> tuple[Line, ...]:
     for rung in ladder.rungs:
         for figure in rung.published:
             same = [line for line in found if _conditions(line.choice) == _conditions_of(ladder, figure)]
-            found.append(_line(ladder, rung, figure, device, same))
+            found.append(_line(ladder, rung, figure, choice_of(ladder, rung, figure, device, record), same))
     return tuple(found)
 
 
@@ -127,8 +129,7 @@ def _conditions_of(ladder: Ladder, figure: Published) -> tuple[int, str, int]:
     return (figure.n, figure.dtype, figure.block_size or ladder.block_size)
 
 
-def _line(ladder: Ladder, rung: Rung, figure: Published, device: str, same: Sequence[Line]) -> Line:
-    choice = choice_of(ladder, rung, figure, device)
+def _line(ladder: Ladder, rung: Rung, figure: Published, choice: Settled, same: Sequence[Line]) -> Line:
     recorded, note = _recorded(choice)
     live = latest(choice)
     before, first = (same[-1], same[0]) if same else (None, None)

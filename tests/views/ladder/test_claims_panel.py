@@ -15,6 +15,7 @@ def section(name: str) -> str:
     return html_of(opened(ladder=name, below="claims")).partition('<section class="claims">')[2]
 
 
+OTHER = "nvidia-h100-80gb-hbm3"  # a record
 QUICK = ("harris", "cs121-tiling", "heidelberg-volta", "cooper")
 EVERY = [case(name, quick=name in QUICK) for name in LADDERS if claims_of(name)]
 
@@ -32,6 +33,14 @@ def test_recorded_claims_are_judged_at_once_with_their_origin() -> None:
     assert "✓ holds" in html and "↻ was so then: the GPU or its compiler changed" in html and "recorded" in html
     assert "? a question, answered here" in html
     assert says("claims.direction-only", html)
+
+
+@pytest.mark.parametrize("below", ["claims", "paper"])
+def test_the_chosen_record_judges_and_stands_beside_the_lecture(below: str) -> None:
+    for record, gpu, other in (("", "NVIDIA H200", "NVIDIA H100"), (OTHER, "NVIDIA H100", "NVIDIA H200")):
+        html = html_of(opened(ladder="harris", below=below, record=record)).partition(f'<section class="{below}')[2]
+        table = html.partition("</table>")[0]
+        assert f"{gpu}" in table and other not in table
 
 
 def test_words_that_no_run_decides_are_not_called_unchecked() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from html import escape
 
 import streamlit as st
@@ -32,14 +33,19 @@ _SIGNS = {
 }
 
 
-def found(claim: Claim) -> Verdict | None:
-    """Return the verdict by the known runs, live ones first, then recorded ones; None if more have to run."""
-    return verdict(claim, latest, lambda choice: recorded_for(choice) if choice.device == "gpu" else None)
+def found(claim: Claim, record: str | None) -> Verdict | None:
+    """Return the verdict by the known runs, live ones first, then those of a record (None: the first one); None if more
+    have to run."""
+
+    def recorded(choice: Settled) -> Measurement | None:
+        return recorded_for(replace(choice, record=record)) if choice.device == "gpu" else None
+
+    return verdict(claim, latest, recorded)
 
 
 def missing(page: Page) -> tuple[Settled, ...]:
     """Return the runs that the open verdicts need, each once; runs on a GPU only if there is one."""
-    open_ones = [claim for claim in claims_of(page.ladder.name) if found(claim) is None]
+    open_ones = [claim for claim in claims_of(page.ladder.name) if found(claim, page.choice.record) is None]
     wanted = dict.fromkeys(choice for claim in open_ones for choice in runs(claim))
     return tuple(choice for choice in wanted if choice.device == "emulator" or menus.has_gpu())
 
@@ -61,7 +67,7 @@ def controls(page: Page) -> None:
 def section(page: Page, facts: Sequence[Known]) -> str:
     """Return the table of claims."""
     claims = claims_of(page.ladder.name)
-    verdicts = [found(claim) for claim in claims]
+    verdicts = [found(claim, page.choice.record) for claim in claims]
     rows = [_row(claim, made) for claim, made in zip(claims, verdicts, strict=True)]
     titles = ("Verdict", "The lecture", "What is checked", "By its words", "Here", "Why")
     known = [made for made in verdicts if made is not None]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from html import escape
 
@@ -43,8 +44,9 @@ def controls(page: Page) -> None:
 
 def section(page: Page, facts: Sequence[Known]) -> str:
     """Return the table, if the lecture prints figures, and the paragraph."""
-    name, device = page.ladder.name, page.choice.device
-    return _drawn([look_up(choice) for choice in _asked(name, device)], name, device)
+    name, device, record = page.ladder.name, page.choice.device, page.choice.record
+    known = [look_up(replace(choice, record=record)) for choice in _asked(name, device)]
+    return _drawn(known, name, device, record)
 
 
 @lru_cache(maxsize=KEPT)
@@ -54,10 +56,10 @@ def _asked(ladder: str, device: str) -> tuple[Settled, ...]:
 
 
 @shared
-def _drawn(known: Sequence[Known], ladder: str, device: str) -> str:
+def _drawn(known: Sequence[Known], ladder: str, device: str, record: str | None) -> str:
     """Return the section, cached for all browsers until another run is known."""
     shown = LADDERS[ladder]
-    lines = published.lines(shown, device) if published.has_figures(shown) else ()
+    lines = published.lines(shown, device, record) if published.has_figures(shown) else ()
     table = ""
     if lines:
         table = _block_table(lines) if published.varies_block(shown) else _line_table(lines)
@@ -168,7 +170,7 @@ def offered(page: Page) -> bool:
 
 def figure(page: Page, facts: Facts, look: Look) -> Figure:
     """Return the speedups of both, or Heidelberg's lines over the block sizes."""
-    lines = published.lines(page.ladder, page.choice.device)
+    lines = published.lines(page.ladder, page.choice.device, page.choice.record)
     if published.varies_block(page.ladder):
         return block_panels(published.by_block(lines), look)
     return speedup_lines(lines, look)

@@ -306,7 +306,7 @@ def test_a_flag_passed_from_block_to_block_needs_an_acquire_in_each(grid: int) -
         assert found(RELAY.replace("ORDER", "relaxed"), grid, schedule, g=words)[0] == [("global-race", 8)]
 
 
-RELAY_OF_WARPS = """#define READ(order, f) asm volatile("ld." order ".gpu.s32 %0, [%1];" : "=r"(told) : "l"(f) : "memory")
+RELAY_OF_WARPS = """#define READ(order, f) asm volatile("ld." order ".gpu.s32 %0, [%1];" : "=r"(told) : "l"(f))
 #define SET(order, f) asm volatile("st." order ".gpu.s32 [%0], 1;" :: "l"(f) : "memory")
 extern "C" __global__ void f(const int *in, int *out, int *g) {
     int b = blockIdx.x, t = threadIdx.x, middle = gridDim.x / 2, told = 0;
