@@ -158,3 +158,19 @@ def test_it_ends_at_a_signal_and_comes_back_with_its_keys(image: Image, tmp_path
             server.wait(timeout=15)
             assert time.monotonic() - asked < 10  # Docker kills after ten seconds
     assert keys[0] == keys[1]
+
+
+@built
+@pytest.mark.skipif(shutil.which("podman-compose") is None, reason="needs podman-compose")
+def test_the_laptops_compose_file_starts_the_image(image: Image) -> None:
+    buildah("tag", image.name, "localhost/kernel-ladder")
+    compose = ["podman-compose", "-p", "kernel-ladder-test", "-f", str(COMPOSED / "laptop.yaml")]
+    try:
+        subprocess.run([*compose, "up", "-d", "--no-build"], check=True, timeout=120)
+        end = time.monotonic() + 60
+        while not answers(8501):
+            assert time.monotonic() < end, "it did not start"
+            time.sleep(0.2)
+    finally:
+        subprocess.run([*compose, "down", "-v"], check=True, timeout=120)
+        buildah("rmi", "localhost/kernel-ladder")

@@ -12,11 +12,13 @@ import re
 import time
 import urllib.parse
 from collections.abc import Callable
+from typing import Any
 
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.Element_pb2 import Element
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
+from streamlit.runtime.state.session_state import STREAMLIT_INTERNAL_KEY_PREFIX
 from websockets.asyncio.client import ClientConnection, connect
 
 PATIENCE_S = 60.0  # then a missing answer is a failure
@@ -24,6 +26,7 @@ CONNECTIONS = 6  # to one server at once, as browsers have
 GOING_AWAY = 1001  # code with which a browser closes the connection of a page that it leaves
 NAMED = re.compile(rb'(?:src|href)="\./(static/(?:js|css)/[^"]+)"')
 KEYBOARD = "kernel_ladder_browser"  # the component that sends pressed keys
+EDITOR = "kernel_ladder_editor"  # the one that sends the student's text
 
 
 class Failure(Exception):
@@ -42,6 +45,8 @@ class Browser:
         self._script = ""  # the server's name of this page
         self._keyboard = ""
         self._pressed: list[dict[str, object]] = []
+        self._editor, self._draft = "", dict[str, Any]()  # its id, and what the server has told it
+        self._asked: WidgetState | None = None  # a press of Check, sent once
         self._popped: dict[str, object] = {}  # the last address that the page's own script led to
         self._chosen: dict[str, WidgetState] = {}  # the menus' values, sent with every click
         self._bodies: dict[tuple[int, ...], str] = {}  # HTML by place on the page
@@ -71,6 +76,19 @@ class Browser:
         began = time.perf_counter()
         number = int(str(self._pressed[-1]["number"])) + 1 if self._pressed else 1
         self._pressed = [*self._pressed, {"name": action, "number": number}][-20:]
+        async with asyncio.timeout(PATIENCE_S):
+            await self._rerun()
+        return time.perf_counter() - began
+
+    async def check(self, text: str) -> float:
+        """Press Check with this text in the editor; return the seconds until its result is shown."""
+        began = time.perf_counter()
+        known = self._draft
+        press = {"action": "check", "number": known["heard"] + 1, "draft": known["draft"], "file": known["file"],
+                 "reset": known["reset"], "at": known["at"] + 1, "text": text}  # fmt: skip
+        events = json.dumps([{"event": "asked", "value": press}])
+        self._asked = WidgetState(id=f"{STREAMLIT_INTERNAL_KEY_PREFIX}_{self._editor}__events",
+                                  json_trigger_value=events)  # fmt: skip
         async with asyncio.timeout(PATIENCE_S):
             await self._rerun()
         return time.perf_counter() - began
@@ -129,6 +147,9 @@ class Browser:
         if self._pressed or self._popped:
             value = json.dumps({"pressed": self._pressed, "popped": self._popped})
             state.widget_states.widgets.append(WidgetState(id=self._keyboard, json_value=value))
+        if self._asked is not None:
+            state.widget_states.widgets.append(self._asked)
+            self._asked = None
         await self._connection.send(message.SerializeToString())
         begun = False
         while True:
@@ -154,6 +175,8 @@ class Browser:
         if message.HasField("new_session"):
             self._script = message.new_session.page_script_hash
             self._chosen = {}
+        if message.HasField("navigation"):
+            self._script = message.navigation.page_script_hash
         if message.HasField("delta") and message.delta.HasField("new_element"):
             self._see(message.delta.new_element, tuple(message.metadata.delta_path))
 
@@ -164,6 +187,8 @@ class Browser:
             self._bodies[place] = element.html.body
         elif element.HasField("bidi_component") and KEYBOARD in element.bidi_component.component_name:
             self._keyboard = element.bidi_component.id
+        elif element.HasField("bidi_component") and EDITOR in element.bidi_component.component_name:
+            self._editor, self._draft = element.bidi_component.id, json.loads(element.bidi_component.json)
         elif element.HasField("selectbox"):
             menu = element.selectbox
             value = menu.raw_value if menu.set_value else menu.options[menu.default]
