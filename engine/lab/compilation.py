@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from time import process_time
 
 from engine.compile.limits import CPU_S, HURRIED_S, TookTooLong
@@ -18,6 +19,7 @@ from engine.lab.signatures import Parameter, bare, kernels_in, parameters
 from engine.records import CompileError, NotRunnable, Source
 
 MOST_KERNELS = 64  # kernels of one file that are compiled together
+_KEPT = 16  # compiled texts
 _HURRIED = (
     "The compiler was told to optimise less, as it takes too long otherwise: nvcc unrolls more, and a GPU counts other "
     "instructions."
@@ -63,18 +65,21 @@ def compilation(file_name: str, text: str, name: str | None = None, *, every: bo
 
     NotRunnable: no such kernel, or a text that is too long. CompileError: with the line.
     """
+    made, compiled = _made_apart(file_name, text, name, every)
+    kept = remember_compiled(made.source, EMULATED_ARCHITECTURE, compiled)
+    symbols = dict(zip(compiled.symbols, kept.symbols, strict=True))
+    return replace(made, kernels=tuple(replace(one, symbol=symbols[one.symbol]) for one in made.kernels))
+
+
+@lru_cache(maxsize=_KEPT)  # a check launches one text in several orders and sizes
+def _made_apart(file_name: str, text: str, name: str | None, every: bool) -> tuple[Compilation, Compiled]:
     try:
-        made, compiled = call_apart(
-            file_name, text, compiled_in_full, file_name, text, name, every, cpu_s=CPU_S - HURRIED_S
-        )
+        return call_apart(file_name, text, compiled_in_full, file_name, text, name, every, cpu_s=CPU_S - HURRIED_S)
     except TookTooLong:
         made, compiled = call_apart(
             file_name, text, compiled_in_full, file_name, text, name, every, True, cpu_s=HURRIED_S
         )
-        made = replace(made, warnings=(CompilerWarning(_HURRIED), *made.warnings))
-    kept = remember_compiled(made.source, EMULATED_ARCHITECTURE, compiled)
-    symbols = dict(zip(compiled.symbols, kept.symbols, strict=True))
-    return replace(made, kernels=tuple(replace(one, symbol=symbols[one.symbol]) for one in made.kernels))
+        return replace(made, warnings=(CompilerWarning(_HURRIED), *made.warnings)), compiled
 
 
 def compiled_in_full(

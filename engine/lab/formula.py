@@ -91,7 +91,7 @@ def value_of(line: str, arrays: Mapping[str, Array], numbers: Mapping[str, float
     try:
         with np.errstate(all="ignore"):
             return _evaluate(tree, known, line)
-    except (ValueError, TypeError, IndexError, np.exceptions.AxisError) as error:
+    except (ValueError, TypeError, IndexError, OverflowError, np.exceptions.AxisError) as error:
         raise NotRunnable(f"{line}: {str(error).rstrip('.')}.") from None
     except MemoryError:
         raise NotRunnable(f"{line} takes too much memory.") from None

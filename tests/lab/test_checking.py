@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from engine.catalogue import KERNELS
-from engine.lab import kernels
+from engine.lab import compilation, kernels
 from engine.lab.checking import Checked, check_own, check_rung, time_own
 from engine.lab.marks import Mark, compiler_marks
 from engine.lab.setups import setup_of
@@ -88,3 +88,17 @@ def test_without_a_gpu_there_is_no_time(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(kernels, "gpus", tuple)
     with refused("lab.no-gpu-time", NotRunnable):
         time_own(setup_of("f<<<1, 32>>>(int32[n])"), 32, "__global__ void f(int *a) { a[0] = 1; }", "mine.cu")
+
+
+def test_a_check_compiles_its_text_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled, apart = list[str](), compilation.call_apart
+
+    def counted(name: str, *rest: object, **more: object) -> object:
+        compiled.append(name)
+        return apart(name, *rest, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(compilation, "call_apart", counted)
+    setup = setup_of("add<<<n / 256 + 1, 256>>>(float32[n]=random, n)", "x = x + 1")
+    text = "__global__ void add(float *x, int n) { int i = blockIdx.x * 256 + threadIdx.x; if (i < n) x[i] += 1; }"
+    assert check_own(setup, 3000, text, "once.cu").verdict == "Correct"
+    assert compiled == ["once.cu"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import process_time
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,8 @@ from engine.lab.checking import check_own
 from engine.lab.formula import FUNCTIONS, check, value_of
 from engine.lab.setups import Formula, Right, setup_of
 from engine.records import NotRunnable
+from tests.cases import case
+from tests.lab.hostile_lines import hostile_lines
 
 MAKE = np.random.default_rng(7)
 X, Y = (MAKE.standard_normal(1000).astype(np.float32) for _ in "xy")
@@ -91,6 +95,18 @@ def test_what_is_no_formula_is_refused_in_a_sentence(line: str) -> None:
         assert str(refused).endswith((".", "?")) and "\n" not in str(refused)
     else:
         assert found.of.size <= 1, "a number, whatever it is"
+
+
+@pytest.mark.parametrize("seed", [case(seed, quick=seed == 0, thorough=False) for seed in range(10)])
+def test_a_thousand_hostile_lines_are_values_or_refused_in_a_sentence_and_end_soon(seed: int) -> None:
+    refusals, began = 0, process_time()
+    for line in hostile_lines(1000, seed):
+        try:
+            value_of(line, KNOWN, {"n": 3})
+        except NotRunnable as refused:
+            refusals += 1
+            assert str(refused).endswith((".", "?")) and "\n" not in str(refused), line
+    assert 0 < refusals < 1000 and process_time() - began < 60
 
 
 def test_unknown_names_are_named_with_what_is_near() -> None:

@@ -18,7 +18,7 @@ from tests.browser.conftest import running
 from tests.load.browser import Browser, Failure
 from tests.load.clicks import Seen
 from tests.load.goals import Goal, machine, percentile, report
-from tests.load.process import children, cpu_s, taken
+from tests.load.process import children, cpu_of_all_s, taken
 
 LAB = "/lab?start=saxpy"
 CHECK_S = 5.0  # 95 of 100 checks are shown within it
@@ -62,9 +62,9 @@ async def working(address: str, students: int, seconds: float, every: float) -> 
 def figures(students: int, seconds: float, every: float) -> list[Goal]:
     """Return the waits of a class in the lab, and the cores and the memory of its server with all its processes."""
     with tempfile.TemporaryDirectory() as home, running(Path(home)) as (address, process):
-        before, began = _cpu_s(process), time.perf_counter()
+        before, began = cpu_of_all_s(process), time.perf_counter()
         seen = asyncio.run(working(address, students, seconds, every))
-        cores = (_cpu_s(process) - before) / (time.perf_counter() - began)
+        cores = (cpu_of_all_s(process) - before) / (time.perf_counter() - began)
         kb = sum(taken(each).memory_kb for each in (process, *children(process)))
     for failure in seen.failures[:10]:
         print(failure)
@@ -77,10 +77,6 @@ def figures(students: int, seconds: float, every: float) -> list[Goal]:
         Goal("memory of the server and its workers", kb / 1024, unit="MB"),
         Goal("failures", len(seen.failures), 0),
     ]
-
-
-def _cpu_s(process: int) -> float:
-    return sum(cpu_s(each) for each in (process, *children(process)))
 
 
 def main() -> None:

@@ -37,6 +37,12 @@ def cpu_s(process: int) -> float:
     return time.clock_gettime((~process << 3) | 2)  # Linux's name for the clock of a process
 
 
+def cpu_of_all_s(process: int) -> float:
+    """Return the seconds of CPU that a process, its descendants and those of them that have ended have used."""
+    ticks = sum(sum(map(int, _fields(each)[11:15])) for each in (process, *children(process)))
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
 def children(process: int) -> tuple[int, ...]:
     """Return the ids of all descendants of a process."""
     parents = {}
