@@ -100,5 +100,5 @@ def test_a_check_compiles_its_text_once(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(compilation, "call_apart", counted)
     setup = setup_of("add<<<n / 256 + 1, 256>>>(float32[n]=random, n)", "x = x + 1")
     text = "__global__ void add(float *x, int n) { int i = blockIdx.x * 256 + threadIdx.x; if (i < n) x[i] += 1; }"
-    assert check_own(setup, 3000, text, "once.cu").verdict == "Correct"
+    assert check_own(setup, 3000, text, "once.cu").measurement.status == "ok"
     assert compiled == ["once.cu"]
