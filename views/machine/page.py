@@ -113,7 +113,7 @@ def main() -> None:
     for trouble in service.troubles():
         messages.warning(trouble)
     students = visitor.role_is_given() and may.sees_students
-    if students:  # a class has begun: who looks here looks for its students
+    if students:  # in a class they come first
         show_class()
     if may.sees_service:
         doctor()
@@ -126,7 +126,7 @@ def main() -> None:
 
 
 def show_class() -> None:
-    """Show the progress of the students and offer what was said in the lectures."""
+    """Show the progress of the students, and offer the lectures' report and votes."""
     menu.show_progress()
     offer_lectures()
 

@@ -115,7 +115,7 @@ def show_progress() -> None:
 
 def _progress(chosen: str) -> None:
     """Show the table of one sheet, or of all, as it is now."""
-    st.html(_all() if chosen == ALL else _one(load(chosen)))
+    st.html(_one(load(chosen)) if chosen in names() else _all())  # a sheet may have gone since
 
 
 def _all() -> str:
