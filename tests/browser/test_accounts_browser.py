@@ -64,7 +64,7 @@ def test_a_link_survives_signing_in_with_an_account_and_the_list_names_the_prese
     page.context.close()
 
 
-@pytest.mark.sampled(quick=0, thorough=2)
+@pytest.mark.release
 @pytest.mark.parametrize(
     ("somebody", "told"),
     [

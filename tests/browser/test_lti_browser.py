@@ -17,7 +17,7 @@ from views.access.policy import KEYS
 SHEET = load("access-sectors")
 
 
-@pytest.mark.thorough
+@pytest.mark.release
 def test_a_sheet_is_opened_from_a_platform_and_its_points_come_back(browser: Browser, tmp_path: Path) -> None:
     port, keys = free_port(), ",".join(f"{role}={key}" for role, key in GIVEN.items())
     with learning_platform() as platform:

@@ -10,7 +10,6 @@ from playwright.sync_api import Page, expect
 
 from engine.catalogue import LADDERS, Ladder
 from tests.browser.test_dashboard import drawn, heading, opened, run_ended, says, wait
-from tests.cases import case
 
 HARRIS = "/?ladder=harris&n=4096&present=1"
 SIZES = ((1280, 720), (1920, 1080), (1024, 768))
@@ -186,8 +185,9 @@ def new_lines(page: Page, name: str, ladder: Ladder) -> dict[str, Any]:
     return wrong
 
 
+@pytest.mark.release
 @pytest.mark.timeout(1200)
-@pytest.mark.parametrize("name", [case(name, quick=False, thorough=name == "heidelberg-exercise") for name in LADDERS])
+@pytest.mark.parametrize("name", LADDERS)
 def test_every_new_line_and_every_line_of_an_outcome_is_unfolded(page: Page, address: str, name: str) -> None:
     ladder = LADDERS[name]
     page.emulate_media(reduced_motion="reduce")  # lines that still move to their places may be outside

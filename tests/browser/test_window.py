@@ -19,7 +19,7 @@ STEP = """() => new Promise((done) => {
 })"""
 
 
-@pytest.mark.thorough
+@pytest.mark.release
 def test_two_windows_step_together_and_the_hall_asks(browser: Browser, tmp_path: Path) -> None:
     with running(tmp_path) as (url, _):
         hall = tab(browser)
