@@ -107,6 +107,14 @@ def answers(port: int) -> bool:
         return False
 
 
+def wait_for_answer(port: int, alive: Callable[[], bool] = lambda: True) -> None:
+    """Wait a minute at most for a dashboard that listens there; `alive`: whether it may still come."""
+    end = time.monotonic() + 60
+    while not answers(port):
+        assert alive() and time.monotonic() < end, "it did not start"
+        time.sleep(0.2)
+
+
 def test_what_the_image_is_built_from_is_there() -> None:
     kept = [line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")]
     assert [name for name in kept if not list(ROOT.glob(name))] == []
@@ -145,10 +153,7 @@ def test_it_ends_at_a_signal_and_comes_back_with_its_keys(image: Image, tmp_path
     for _ in range(2):
         port = free_port()
         with image.start(tmp_path / "volume", "--address", "0.0.0.0", "--port", str(port)) as server:
-            end = time.monotonic() + 60
-            while not answers(port):
-                assert server.poll() is None and time.monotonic() < end, "it did not start"
-                time.sleep(0.2)
+            wait_for_answer(port, lambda: server.poll() is None)
             found = list((tmp_path / "volume").rglob("class-keys"))
             keys.append(found[0].read_text())
             asked = time.monotonic()
@@ -167,10 +172,7 @@ def test_the_laptops_compose_file_starts_the_image(image: Image) -> None:
     compose = ["podman-compose", "-p", "kernel-ladder-test", "-f", str(COMPOSED / "laptop.yaml")]
     try:
         subprocess.run([*compose, "up", "-d", "--no-build"], check=True, timeout=120)
-        end = time.monotonic() + 60
-        while not answers(8501):
-            assert time.monotonic() < end, "it did not start"
-            time.sleep(0.2)
+        wait_for_answer(8501)
     finally:
         subprocess.run([*compose, "down", "-v"], check=True, timeout=120)
         buildah("rmi", "localhost/kernel-ladder")

@@ -16,10 +16,11 @@ def has_figures(ladder: Ladder) -> bool:
     return any(rung.published for rung in ladder.rungs)
 
 
-def choices(ladder: Ladder, device: str) -> tuple[tuple[Settled, str], ...]:
-    """Return the runs at the published conditions on a GPU or the emulator, each once, with their names."""
+def choices(ladder: Ladder, device: str, record: str | None = None) -> tuple[tuple[Settled, str], ...]:
+    """Return the runs at the published conditions on a GPU or the emulator, each once, with their names. `record`: of
+    their recorded runs, None for the first one."""
     found = {
-        choice_of(ladder, rung, figure, device): f"{label(ladder, rung)}, {figure.lecture}'s conditions"
+        choice_of(ladder, rung, figure, device, record): f"{label(ladder, rung)}, {figure.lecture}'s conditions"
         for rung in ladder.rungs
         for figure in rung.published
     }

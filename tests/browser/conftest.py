@@ -36,9 +36,12 @@ FLAGS = ["--no-sandbox", "--headless=new", "--disable-gpu", "--disable-backgroun
          "--disable-component-update", "--disable-sync", "--no-first-run"]  # fmt: skip
 
 GIVEN = {role: f"the-key-of-{role}" for role in ROLES}
+CLASS_KEYS = ",".join(f"{role}={key}" for role, key in GIVEN.items())  # as the variable KEYS has them
 WINDOW: ViewportSize = {"width": 1280, "height": 720}
 START_S = 120.0  # a dashboard listens within it, whatever else a machine does
 PATIENCE_MS = 45_000  # a busy machine's first page; what is right is seen at once
+# Writes to the console what the page's content policy forbids.
+BREACHES = "addEventListener('securitypolicyviolation', (e) => console.error('forbidden', e.effectiveDirective))"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -106,8 +109,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture(scope="package")
 def school(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a dashboard that asks for a key, one of GIVEN."""
-    keys = ",".join(f"{role}={key}" for role, key in GIVEN.items())
-    with served(tmp_path_factory.mktemp("school"), **{KEYS: keys}) as url:
+    with served(tmp_path_factory.mktemp("school"), **{KEYS: CLASS_KEYS}) as url:
         yield url
 
 
@@ -150,9 +152,7 @@ def laptop(chromium: BrowserType, tmp_path_factory: pytest.TempPathFactory) -> I
         tmp_path_factory.mktemp("laptop"), executable_path=CHROMIUM, args=FLAGS, viewport=WINDOW
     )
     context.set_default_timeout(PATIENCE_MS)
-    context.add_init_script(
-        "addEventListener('securitypolicyviolation', (e) => console.error('forbidden', e.effectiveDirective))"
-    )
+    context.add_init_script(BREACHES)
     yield context
     context.close()
 

@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import GIVEN, tab
+from tests.browser.conftest import BREACHES, GIVEN, tab
 from tests.browser.test_accessibility import DEBUGGED
 from tests.browser.test_dashboard import counted, heading, opened
 from tests.browser.test_lab_browser import SAXPY, editor_at, typed
@@ -57,9 +57,7 @@ def test_no_page_breaks_its_content_policy(browser: Browser, school: str) -> Non
     told: list[str] = []
     page.on("console", lambda message: told.append(message.text))
     page.on("pageerror", lambda error: told.append(str(error)))
-    page.add_init_script(
-        "addEventListener('securitypolicyviolation', (e) => console.error('forbidden', e.effectiveDirective))"
-    )
+    page.add_init_script(BREACHES)
     signed_in(page, f"{school}{SLIDE}", GIVEN["presenter"])
     for path in PAGES:
         opened(page, f"{school}{path}")

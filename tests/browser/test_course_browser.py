@@ -6,22 +6,15 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, expect
 
 from engine.sheets.folder import ELSEWHERE
-from tests.browser.conftest import GIVEN, served, tab
+from tests.browser.conftest import CLASS_KEYS, GIVEN, served, tab
+from tests.browser.test_access_browser import signed_in
 from tests.browser.test_lab_browser import editor_at
 from views.access.policy import KEYS
 
 RULES = "[first-saxpy]\ndeadline = 2999-01-01T12:00:00Z\nattempts = 3\n"
-
-
-def signed_in(page: Page, url: str, role: str) -> Page:
-    page.goto(url)
-    page.get_by_role("textbox").fill(GIVEN[role])
-    page.keyboard.press("Enter")
-    expect(page.locator(".stApp")).to_be_visible()  # another address would interrupt the sign-in
-    return page
 
 
 @pytest.mark.thorough
@@ -30,10 +23,9 @@ def test_a_student_works_under_the_rules_of_a_course_and_the_assistant_sees_wher
 ) -> None:
     (tmp_path / "course").mkdir()
     (tmp_path / "course" / "course.toml").write_text(RULES)
-    keys = ",".join(f"{role}={key}" for role, key in GIVEN.items())
-    with served(tmp_path, **{KEYS: keys, ELSEWHERE: str(tmp_path / "course")}) as url:
+    with served(tmp_path, **{KEYS: CLASS_KEYS, ELSEWHERE: str(tmp_path / "course")}) as url:
         sheet = f"{url}/sheets?sheet=first-saxpy&student=Ada"
-        page = signed_in(tab(browser), sheet, "student")
+        page = signed_in(tab(browser), sheet, GIVEN["student"])
         text = editor_at(page, sheet)
         rules = page.locator(".st-key-sheet_rules, .st-key-sheet-rules")
         expect(rules).to_contain_text("Due 1 January 2999, 12:00 (UTC). 3 attempts left of 3.")
@@ -47,7 +39,7 @@ def test_a_student_works_under_the_rules_of_a_course_and_the_assistant_sees_wher
         page.get_by_role("button", name="Earlier texts").click()
         page.get_by_role("button", name="Bring back").first.click()
         expect(text).to_contain_text("the first text")
-        assistant = signed_in(tab(browser), f"{url}/machine", "assistant")
+        assistant = signed_in(tab(browser), f"{url}/machine", GIVEN["assistant"])
         expect(assistant.locator("h3").first).to_have_text("Lab sheets: progress of the students")
         table = assistant.locator("table", has_text="Student").first
         expect(table).to_contain_text(re.compile(r"Ada \(\w{4}\)"))

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from engine.sheets.folder import load
-from tests.browser.conftest import GIVEN, free_port, served, tab
+from tests.browser.conftest import CLASS_KEYS, free_port, served, tab
 from tests.browser.learning_platform import learning_platform
 from views.access.lti import SETTINGS
 from views.access.policy import KEYS
@@ -19,11 +19,11 @@ SHEET = load("access-sectors")
 
 @pytest.mark.release
 def test_a_sheet_is_opened_from_a_platform_and_its_points_come_back(browser: Browser, tmp_path: Path) -> None:
-    port, keys = free_port(), ",".join(f"{role}={key}" for role, key in GIVEN.items())
+    port = free_port()
     with learning_platform() as platform:
         platform.tool, platform.sheet = f"http://127.0.0.1:{port}", SHEET.name
         (tmp_path / "lti.toml").write_text(platform.settings)
-        with served(tmp_path, port, **{KEYS: keys, SETTINGS: str(tmp_path / "lti.toml")}):
+        with served(tmp_path, port, **{KEYS: CLASS_KEYS, SETTINGS: str(tmp_path / "lti.toml")}):
             page = tab(browser)
             page.goto(f"{platform.address}/open")
             expect(page).to_have_url(re.compile(rf"/sheets\?.*sheet={SHEET.name}"))

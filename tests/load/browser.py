@@ -73,25 +73,19 @@ class Browser:
 
     async def press(self, action: str) -> float:
         """Press the key of an action ("next", "run"); return the seconds until its result is shown."""
-        began = time.perf_counter()
         number = int(str(self._pressed[-1]["number"])) + 1 if self._pressed else 1
         self._pressed = [*self._pressed, {"name": action, "number": number}][-20:]
-        async with asyncio.timeout(PATIENCE_S):
-            await self._rerun()
-        return time.perf_counter() - began
+        return await self._answered()
 
     async def check(self, text: str) -> float:
         """Press Check with this text in the editor; return the seconds until its result is shown."""
-        began = time.perf_counter()
         known = self._draft
         press = {"action": "check", "number": known["heard"] + 1, "draft": known["draft"], "file": known["file"],
                  "reset": known["reset"], "at": known["at"] + 1, "text": text}  # fmt: skip
         events = json.dumps([{"event": "asked", "value": press}])
         self._asked = WidgetState(id=f"{STREAMLIT_INTERNAL_KEY_PREFIX}_{self._editor}__events",
                                   json_trigger_value=events)  # fmt: skip
-        async with asyncio.timeout(PATIENCE_S):
-            await self._rerun()
-        return time.perf_counter() - began
+        return await self._answered()
 
     async def follow(self, on_step: Callable[[], None]) -> None:
         """Follow the lecture as `views/html/browser.js` does, until cancelled; call `on_step` after each step."""
@@ -101,8 +95,7 @@ class Browser:
             if found and str(found["number"]) != self._followed():
                 number = int(str(self._popped.get("number", 0))) + 1
                 self._popped = {"number": number, "search": f"?{found['address']}&follow=1"}
-                async with asyncio.timeout(PATIENCE_S):
-                    await self._rerun()
+                await self._answered()
                 on_step()
             seen = str(found.get("number", 0))
 
@@ -133,6 +126,13 @@ class Browser:
     def text(self, mark: str) -> str:
         """Return the HTML element that contains `mark`; "" if there is none."""
         return next((body for body in self._bodies.values() if mark in body), "")
+
+    async def _answered(self) -> float:
+        """Request a run of the page's script; return the seconds until it has ended."""
+        began = time.perf_counter()
+        async with asyncio.timeout(PATIENCE_S):
+            await self._rerun()
+        return time.perf_counter() - began
 
     async def _rerun(self) -> None:
         """Request a run of the page's script and receive its messages until it has ended."""

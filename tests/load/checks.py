@@ -16,8 +16,8 @@ from pathlib import Path
 
 from tests.browser.conftest import running
 from tests.load.browser import Browser, Failure
-from tests.load.clicks import Seen
-from tests.load.goals import Goal, machine, percentile, report
+from tests.load.clicks import Seen, turns, waits
+from tests.load.goals import Goal, machine, report
 from tests.load.process import children, cpu_of_all_s, taken
 
 LAB = "/lab?start=saxpy"
@@ -34,15 +34,12 @@ RIGHT = 'class="insideanswer good"'
 async def student(address: str, number: int, of: int, every: float, until: float, seen: Seen) -> None:
     """Let one student check until the end, by the clock: slow answers do not make the checks rarer."""
     loop = asyncio.get_running_loop()
-    due = loop.time() + every * number / of
+    begins = loop.time() + every * number / of
     await asyncio.sleep(every * number / of)
     browser = Browser(address, LAB)
     try:
         seen.first.append(await browser.open())
-        turn = 0
-        while (due := max(due + every, loop.time())) <= until:
-            await asyncio.sleep(due - loop.time())
-            turn += 1
+        async for turn in turns(begins, every, until):
             seen.runs.append(await browser.check(TEXT.format(number=turn, student=number)))
             if not browser.text(RIGHT):
                 seen.failures.append(f"check {turn} of {number}: not right")
@@ -70,8 +67,7 @@ def figures(students: int, seconds: float, every: float) -> list[Goal]:
         print(failure)
     return [
         Goal(f"{students} students, checks", len(seen.runs)),
-        Goal("check, median", percentile(seen.runs, 0.5), unit="s"),
-        Goal("check, 95 of 100", percentile(seen.runs, 0.95), CHECK_S, "s"),
+        *waits("check", seen.runs, CHECK_S),
         Goal("check, the slowest", max(seen.runs), unit="s"),
         Goal("cores of the server and its workers", cores),
         Goal("memory of the server and its workers", kb / 1024, unit="MB"),

@@ -15,6 +15,7 @@ import argparse
 import asyncio
 import tempfile
 import time
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -71,23 +72,27 @@ async def clicked(browser: Browser, turn: int, seen: Seen) -> None:
         seen.failures.append(f"click {turn}: {failure!r}")
 
 
+async def turns(due: float, every: float, until: float) -> AsyncIterator[int]:
+    """Yield 0, 1, ... `every` so many seconds after the moment `due`, until the end, all by the loop's clock. A turn
+    that takes longer delays the next one."""
+    loop, turn = asyncio.get_running_loop(), 0
+    while (due := max(due + every, loop.time())) <= until:
+        await asyncio.sleep(due - loop.time())
+        yield turn
+        turn += 1
+
+
 async def student(address: str, number: int, of: int, ladder: str, until: float, seen: Seen) -> None:
     """Let one browser click until the end, by the clock: slow answers do not make its clicks rarer."""
     loop = asyncio.get_running_loop()
-    due = loop.time() + EVERY_S * number / of
+    begins = loop.time() + EVERY_S * number / of
     await asyncio.sleep(EVERY_S * number / of)
     ladders = list(LADDERS)
     own = ladders[number % len(ladders)] if ladder == "all" else ladder
     browser = await opened(address, own, number, seen)
-    turn = 0
-    while browser is not None:
-        due = max(due + EVERY_S, loop.time())
-        if due > until:
-            break
-        await asyncio.sleep(due - loop.time())
-        await clicked(browser, turn, seen)
-        turn += 1
     if browser is not None:
+        async for turn in turns(begins, EVERY_S, until):
+            await clicked(browser, turn, seen)
         await browser.close()
 
 
@@ -115,7 +120,8 @@ async def watched(address: str, process: int, browsers: int, seconds: float, lad
     return cores, seen
 
 
-def _waits(name: str, seconds: list[float], most: float | None = None) -> list[Goal]:
+def waits(name: str, seconds: list[float], most: float | None = None) -> list[Goal]:
+    """Return the median and the 95 of 100 of waits, which must not exceed `most`."""
     return [
         Goal(f"{name}, median", percentile(seconds, 0.5), unit="s"),
         Goal(f"{name}, 95 of 100", percentile(seconds, 0.95), most, "s"),
@@ -180,10 +186,10 @@ def _worked(address: str, process: int, browsers: int, seconds: float, ladder: s
     cores = (cpu_s(process) - before) / (time.perf_counter() - began)
     clicks = seen.steps + seen.runs
     goals = [
-        *_waits("first page", seen.first, FIRST_S),
-        *_waits("step", seen.steps),
-        *_waits("run", seen.runs),
-        *_waits("click", clicks, CLICK_S),
+        *waits("first page", seen.first, FIRST_S),
+        *waits("step", seen.steps),
+        *waits("run", seen.runs),
+        *waits("click", clicks, CLICK_S),
         Goal("clicks", len(clicks)),
         Goal("server, cores", cores),
         Goal("server, memory", taken(process).memory_kb / 1024, unit="MB"),

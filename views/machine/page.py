@@ -112,15 +112,15 @@ def main() -> None:
         st.write(label(f"The cluster, host by host: {hosts}."))
     for trouble in service.troubles():
         messages.warning(trouble)
-    students = visitor.role_is_given() and may.sees_students
-    if students:  # in a class they come first
+    in_class = visitor.role_is_given()  # there the students come first
+    if may.sees_students and in_class:
         show_class()
     if may.sees_service:
         doctor()
     records.show()
     if may.prepares:
         show_warm_up()
-    if may.sees_students and not students:
+    if may.sees_students and not in_class:
         show_class()
     model.show()
 

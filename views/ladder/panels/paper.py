@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import lru_cache
 from html import escape
 
@@ -36,7 +35,7 @@ def controls(page: Page) -> None:
     """Show the button, if there is something to run."""
     if not published.has_figures(page.ladder):
         return
-    several = len(_asked(page.ladder.name, page.choice.device))
+    several = len(_asked(page.ladder.name, page.choice.device, page.choice.record))
     words = "An emulator checks and counts; it has no times." if page.counting else "Each is checked, then timed."
     st.button("Run these", key="run_paper", icon=":material/play_arrow:", on_click=run_these, args=(page,),
               help=f"{several} runs with the lecture's N, block size and type. {words}")  # fmt: skip
@@ -45,14 +44,13 @@ def controls(page: Page) -> None:
 def section(page: Page, facts: Sequence[Known]) -> str:
     """Return the table, if the lecture prints figures, and the paragraph."""
     name, device, record = page.ladder.name, page.choice.device, page.choice.record
-    known = [look_up(replace(choice, record=record)) for choice in _asked(name, device)]
-    return _drawn(known, name, device, record)
+    return _drawn([look_up(choice) for choice in _asked(name, device, record)], name, device, record)
 
 
 @lru_cache(maxsize=KEPT)
-def _asked(ladder: str, device: str) -> tuple[Settled, ...]:
+def _asked(ladder: str, device: str, record: str | None) -> tuple[Settled, ...]:
     """Return the runs under the lecture's published conditions."""
-    return tuple(choice for choice, _ in published.choices(LADDERS[ladder], device))
+    return tuple(choice for choice, _ in published.choices(LADDERS[ladder], device, record))
 
 
 @shared
