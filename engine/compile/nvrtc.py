@@ -47,6 +47,18 @@ _ADVICE = (
         re.compile(r'^identifier "cuda[A-Z]\w+" is undefined'),
         "; a kernel that calls the runtime cannot be compiled here",
     ),
+    (
+        re.compile(
+            r'^more than one instance of overloaded function "(?:std::)?'
+            r"(a?(?:sin|cos|tan)h?|atan2|ceil|floor|trunc|round|l?l?r(?:ound|int)|nearbyint|sqrt|cbrt|hypot|fabs|fm(?:ax|in|od)|"
+            r'exp(?:2|m1)?|log(?:2|10|1p)?|erfc?|[lt]gamma)" matches'
+        ),
+        r"; there is one for float and one for double: convert a whole number, as in \1((float)n)",
+    ),
+    (
+        re.compile(r'^more than one instance of overloaded function "(?:std::)?(max|min)" matches'),
+        r"; convert the arguments of \1 to one type",
+    ),
     (re.compile('^namespace "cub" has no member "Max"'), "; CUDA 13 has cuda::maximum<> in its place"),
     (re.compile('^namespace "cub" has no member "Min"'), "; CUDA 13 has cuda::minimum<> in its place"),
     (re.compile('^namespace "cub" has no member "Sum"'), "; CUDA 13 has cuda::std::plus<> in its place"),
@@ -97,9 +109,8 @@ def compile_with_log(source: Source, architecture: str) -> Compiled:
 
 
 def remember_compiled(source: Source, architecture: str, made: Compiled) -> Compiled:
-    """Remember the result that a separate process made of a foreign text, and return it, or the first one: each process
-    gives other symbols to the kernels of an unnamed namespace."""
-    made = _foreign.pop((source, architecture), made)
+    """Remember the result that a separate process made of a foreign text, and return it."""
+    _foreign.pop((source, architecture), None)  # the newest is last
     while len(_foreign) >= _KEPT:
         del _foreign[next(iter(_foreign))]
     _foreign[source, architecture] = made
@@ -274,6 +285,8 @@ def _first_error(source: Source, log: str) -> CompileError:
     what = (found[1] if found else first).rstrip(".: ")
     what = what if len(what) <= SENTENCE else f"{what[:SENTENCE]} …"
     line = int(place[1]) if place else None
+    if what == "unrecognized token" and line and source.text.splitlines()[line - 1].startswith("```"):
+        what = "``` begins or ends a block of Markdown and is not CUDA; delete the line"
     if first.startswith("At end of source"):
         line = max(1, len(source.text.splitlines()))
         what += " before the file ends"

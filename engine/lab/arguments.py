@@ -133,6 +133,8 @@ def _by_field(
 ) -> list[tuple[Field, Any]]:
     """Return the values of a struct's fields, in the order of the struct."""
     where = f"`{parameter.name}` of {kernel}"
+    if not fields and not given and parameter.kind == "b" and parameter.size == 1:
+        return []  # a struct without fields, such as a functor
     if not fields:
         raise NotRunnable(f"{where} is {_what(parameter)} and not a struct of this file, but fields are passed for it.")
     listed = ", ".join(one.name for one in fields)

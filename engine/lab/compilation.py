@@ -66,9 +66,8 @@ def compilation(file_name: str, text: str, name: str | None = None, *, every: bo
     NotRunnable: no such kernel, or a text that is too long. CompileError: with the line.
     """
     made, compiled = _made_apart(file_name, text, name, every)
-    kept = remember_compiled(made.source, EMULATED_ARCHITECTURE, compiled)
-    symbols = dict(zip(compiled.symbols, kept.symbols, strict=True))
-    return replace(made, kernels=tuple(replace(one, symbol=symbols[one.symbol]) for one in made.kernels))
+    remember_compiled(made.source, EMULATED_ARCHITECTURE, compiled)
+    return made
 
 
 @lru_cache(maxsize=_KEPT)  # a check launches one text in several orders and sizes

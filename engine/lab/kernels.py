@@ -48,7 +48,7 @@ from engine.lab.compilation import Compilation, compilation, refuse_unknown
 from engine.lab.debugger import Debugger, State
 from engine.lab.instances import typed_parameters
 from engine.lab.marks import CompilerWarning
-from engine.lab.recording import block_of, debugger_of, recorder_of, symbol_in, unoptimised, watched
+from engine.lab.recording import block_of, debugger_of, recorder_of, unoptimised, watched
 from engine.lab.setups import check_right, right_of
 from engine.lab.signatures import Parameter, bare, kernels_in
 from engine.lab.structures import Field, element_of, fields_in, layout
@@ -432,9 +432,8 @@ class OwnKernel:
         most_bytes: int = MOST_BYTES,
     ) -> Debugger:
         built = unoptimised(self.source)
-        symbol = symbol_in(self.source, self.symbol, built)
-        other = replace(self, made=replace(self.made, source=built), symbol=symbol)
-        step = replace(step, source=built, kernel=symbol)
+        other = replace(self, made=replace(self.made, source=built))
+        step = replace(step, source=built)
 
         def execute(observer: Observer) -> str | None:
             return watched(partial(other._launched, Device(), step, handed, given, [observer], order, seconds))

@@ -49,7 +49,10 @@ _NUMBERS = (
     ("cuda_bf16.h", r"(?:__)?nv_bfloat162?|__\w*bfloat16\w*"),
     ("cuComplex.h", r"cu(?:Float|Double)?Complex|make_cu\w*Complex|cuC(?:add|mul|sub|div|abs|fma|real|imag|onj)f?"),
 )  # fmt: skip
-_DRIVER = (("cuda.h", r"CU\w+"),)
+_DRIVER = (
+    ("cuda.h", r"CU\w+"),
+    ("programmatic_launch.h", r"cudaGridDependencySynchronize|cudaTriggerProgrammaticLaunchCompletion"),
+)
 
 
 def missed_name(sentence: str) -> str | None:
@@ -86,6 +89,8 @@ _OF_SAMPLES = re.compile(
 )
 # what nvcc includes or declares by itself and kernels use
 HEAD = (
+    # NVRTC names an unnamed namespace by a function of the file, or without one by the process that compiles it
+    'extern "C" __device__ void _of_the_file() {}\n'
     "#include <cstdint>\n#include <cstdlib>\n#include <climits>\n#include <cfloat>\n#include <cmath>\n"
     "typedef unsigned char uchar;\ntypedef unsigned short ushort;\n"
     "typedef unsigned int uint;\ntypedef unsigned long ulong;\n"

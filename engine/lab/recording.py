@@ -16,7 +16,7 @@ from engine.backends.emulator.watching.recorder import MOST_BYTES, LastWriter, R
 from engine.catalogue import inputs_of
 from engine.compile.debug_info import DebugInfo, debug_info
 from engine.compile.names import readable
-from engine.compile.nvrtc import EMULATED_ARCHITECTURE, UNOPTIMISED, compile_source, compile_with_log
+from engine.compile.nvrtc import EMULATED_ARCHITECTURE, UNOPTIMISED, compile_source
 from engine.lab.debugger import Debugger, register_name
 from engine.plan import plan
 from engine.records import Launch, NotRunnable, RunFailed, Settled, Source, Zero
@@ -25,12 +25,6 @@ from engine.records import Launch, NotRunnable, RunFailed, Settled, Source, Zero
 def unoptimised(source: Source) -> Source:
     """Return the source for an unoptimised build."""
     return replace(source, options=(*source.options, UNOPTIMISED))
-
-
-def symbol_in(source: Source, kernel: str, built: Source) -> str:
-    """Return the symbol of a kernel in another build of its source: each build may name it anew."""
-    names = compile_with_log(source, EMULATED_ARCHITECTURE).symbols
-    return compile_with_log(built, EMULATED_ARCHITECTURE).symbols[names.index(kernel)] if kernel in names else kernel
 
 
 def recorder_of(step: Launch, block: int, launch: int = 0, most_bytes: int = MOST_BYTES) -> Recorder:

@@ -24,7 +24,7 @@ from engine.lab.host_launch import HostArgument, HostLaunch, launch_in_text
 from engine.lab.instances import typed_parameters
 from engine.lab.references import REFERENCES, check_against, reference_named
 from engine.lab.signatures import Declared, bare, index_arrays, is_read, kernels_in, strides
-from engine.lab.structures import Element, element_of, fields_in, length_of
+from engine.lab.structures import Element, element_of, fields_in, is_without_fields, length_of
 from engine.lab.top_level import declarations, parts, uncommented
 from engine.records import Array, Check, NotRunnable
 
@@ -35,6 +35,7 @@ _CALL = re.compile(
 )
 _DYNAMIC = re.compile(r"\bextern\s+__shared__\s+(?:__align__\s*\(\s*\w+\s*\)\s*)?([\w ]+?)\s*\b\w+\s*\[\s*\]")
 _COOPERATIVE = "cooperative"  # in the place of a launch's stream
+_SIDE = "16"  # n in each of three dimensions would be too much
 _PLAIN = re.compile(r"[\w.+-]+")  # a parameter's name or a number
 _RIGHT = re.compile(r"\s*(\w+)\s*=\s*([\w-]+)\s*\(([^()]*)\)\s*")
 
@@ -129,7 +130,8 @@ def propose_setup(text: str, kernel: str = "") -> Setup:
     )  # fmt: skip
     if found is None or found.grid is None:
         return setup
-    passed = [_as_on_host(word, one) for word, one in zip(setup.arguments, found.arguments, strict=False)]
+    whole = _propose_arguments(text, name, kernels[bare(name)], size, "n")
+    passed = [_as_on_host(word, one) for word, one in zip(whole, found.arguments, strict=False)]
     if len(passed) < len(setup.arguments) or None in passed:
         return setup
     changes = ", ".join(f"{each} = {now:,} in place of {was:,}" for each, (was, now) in found.changed.items())
@@ -282,7 +284,8 @@ def _bytes(word: str) -> int:
         return 0  # argument_of reports an unknown type
 
 
-def _propose_arguments(text: str, name: str, declared: Declared, size: str) -> tuple[str, ...]:
+def _propose_arguments(text: str, name: str, declared: Declared, size: str, side: str = _SIDE) -> tuple[str, ...]:
+    """Propose the arguments of a kernel. `side`: of the dimensions of an array of three or more, but for the first."""
     indices = index_arrays(uncommented(text), declared.parameters)
     written = typed_parameters(text, name, declared)
     reads = ("const" in one.split() or is_read(text, bare(name), own)
@@ -291,30 +294,37 @@ def _propose_arguments(text: str, name: str, declared: Declared, size: str) -> t
              for own, read in zip(declared.parameters, reads, strict=True)]  # fmt: skip
     names = dict(zip(declared.parameters, written, strict=True))
     numbers = [own for own, one in names.items() if not re.search(r"[*\[]", one)]
-    sizes = [", ".join(["n"] * (1 + strides(text, bare(name), own, numbers))) for own in declared.parameters]
+    found = {own: strides(text, bare(name), own, numbers) for own in declared.parameters}
+    if max(map(len, found.values()), default=0) < 2:
+        side = "n"
+    values = {own: side if any(own in each for each in found.values()) else "n" for own in numbers}
+    sizes = [max(size, ", ".join(["n", *[side] * len(found[own])]), key=len) for own in declared.parameters]
     return tuple(
-        _propose_any(text, one, max(size, own, key=len), fill)
-        for one, own, fill in zip(written, sizes, fills, strict=True)
+        _propose_any(text, one, extent, fill, values.get(own, "n"))
+        for one, own, extent, fill in zip(written, declared.parameters, sizes, fills, strict=True)
     )
 
 
-def _propose_any(text: str, written: str, size: str, fill: str) -> str:
+def _propose_any(text: str, written: str, size: str, fill: str, whole: str) -> str:
     """Propose an argument, or the fields of a struct of the text that is passed by value."""
     fields = {} if "*" in written or "[" in written else fields_in(text, written)
+    if is_without_fields(text, written):
+        return "{}"
     if not fields:
-        return _propose_argument(text, written, size, fill)
+        return _propose_argument(text, written, size, fill, whole)
     sizes = [size if "*" in field else str(length_of(field) or size) for field in fields.values()]
     proposed = (_propose_argument(text, one, own, "random") for one, own in zip(fields.values(), sizes, strict=True))
     return f"{{{', '.join(proposed)}}}"
 
 
-def _propose_argument(text: str, written: str, size: str, fill: str) -> str:
+def _propose_argument(text: str, written: str, size: str, fill: str, whole: str = "n") -> str:
+    """Propose an argument that is no struct; `whole`: what a whole number is, if its type can hold it."""
     element = element_of(text, written) or Element("float32")  # an unknown type counts as a float
     kind = element.kind
     if "*" in written or "[" in written:
         size = f"{size}, {element.count}" if element.count > 1 else size
         return f"{kind}[{size}]={'random' if fill == 'indices' and 'float' in kind else fill}"
-    return "1" if kind.startswith(("float", "bool")) else "n"
+    return "1" if kind.startswith(("float", "bool")) or np.dtype(kind).itemsize == 1 else whole
 
 
 def _sizes(words: str) -> tuple[str, ...]:

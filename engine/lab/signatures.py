@@ -19,16 +19,15 @@ from engine.lab.top_level import (
 )
 
 _PARAMETER = re.compile(r"\.param\s+(?:\.align\s+\d+\s+)?\.([a-z]+)(\d+)[^,\[\n]*?\s(\w+)(?:\[(\d+)\])?\s*(?:,|$)")
-_ABOUT = re.compile(
-    r"\b(?:__(?:launch_bounds|cluster_dims|block_size|attribute|align)__|__(?:attribute|declspec)|alignas)\s*"
-    r"\((?:[^()]|\([^()]{0,99}\)){0,99}\)|\[\[[^\[\]]{0,99}\]\]|__(?:grid_constant|restrict)__|//[^\n]*|/\*.*?(?:\*/|\Z)",
-    re.DOTALL,
+_ATTRIBUTE = re.compile(
+    r"\b(?:__(?:launch_bounds|cluster_dims|block_size|attribute|align)__|__(?:attribute|declspec)|alignas)\s*\("
 )
+_ABOUT = re.compile(r"\[\[[^\[\]]{0,99}\]\]|__(?:grid_constant|restrict)__|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 _ASSIGNED = re.compile(r"(?<![\w.\]])(\w+)\s*=(?!=)\s*([^;]{1,300})")
 _INDEX = re.compile(r"\[([^\[\];]{0,200}(?:\[[^\[\];]{0,200}\][^\[\];]{0,200})?)\]")
 
 _WRITES = re.compile(r"(?:\s*\[[^\[\]]{0,200}\]|\.\w+)*\s*(?:(?:<<|>>|[-+*/%&|^])?=(?!=)|\+\+|--)")
-_LONGEST_INDEX = 400
+_LONGEST_INDEX, _LONGEST_ATTRIBUTE = 400, 1000
 
 
 @dataclass(frozen=True)
@@ -91,13 +90,22 @@ def function_name(text: str, one: Declaration) -> str:
 def _head(text: str, one: Declaration) -> tuple[str, re.Match[str] | None]:
     """Return what stands before the body of a function, without attributes, and its name with the bracket after it."""
     end = body_start(text, one) if one.body else one.end
-    head = _ABOUT.sub(" ", text[after_template(text, one) : end if text[end : end + 1] == "{" else one.end])
+    head = _plain(text[after_template(text, one) : end if text[end : end + 1] == "{" else one.end])
     if "__global__" in one.words:
         for word in ("__global__", "__launch_bounds__", "##"):
             head = expanded(head, word, text)
-        head = _ABOUT.sub(" ", head)
+        head = _plain(head)
         head = head.partition("__global__")[2] or head
     return head, re.search(r"(\w+)\s*(?:<[^<>()]{0,200}>\s*)?\(", head)  # also f<3>( of a specialisation
+
+
+def _plain(head: str) -> str:
+    """Return a declaration without attributes and comments."""
+    head = _ABOUT.sub(" ", head)
+    while found := _ATTRIBUTE.search(head):
+        inside = _bracketed(head[found.end() : found.end() + _LONGEST_ATTRIBUTE])
+        head = f"{head[: found.start()]} {head[found.end() + len(inside) + 1 :]}"
+    return head
 
 
 def is_read(text: str, kernel: str, parameter: str) -> bool:
@@ -136,8 +144,8 @@ def index_arrays(text: str, names: Sequence[str]) -> set[str]:
     return {name for name in names if re.search(_of_elements(name, assigned), indices)}
 
 
-def strides(text: str, kernel: str, array: str, numbers: Sequence[str]) -> int:
-    """Return how many of the kernel's `numbers` multiply in the indices of an array: 1 of a matrix by rows."""
+def strides(text: str, kernel: str, array: str, numbers: Sequence[str]) -> list[str]:
+    """Return those of the kernel's `numbers` that multiply in the indices of an array: one of a matrix by rows."""
     bodies = [text[one.start : one.end].partition("{")[2] for one in declarations(text) if kernel in one.words]
     body = uncommented("".join(bodies))
     assigned = _ASSIGNED.findall(body)
@@ -150,7 +158,7 @@ def strides(text: str, kernel: str, array: str, numbers: Sequence[str]) -> int:
         known |= words
         found += [value for name, value in assigned if name in words]
     every = "\n".join(found)
-    return sum(re.search(rf"(?<![\w.])(?:{one}\s*\*|\*\s*{one}\b)", every) is not None for one in numbers)
+    return [one for one in numbers if re.search(rf"(?<![\w.]){one}\s*\*|\*\s*{one}\b", every)]
 
 
 def _of_elements(array: str, assigned: Sequence[tuple[str, str]]) -> str:

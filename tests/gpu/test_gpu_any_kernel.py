@@ -7,6 +7,8 @@ import pytest
 
 import engine
 from engine.records import RunFailed
+from tests.backends.emulator.instructions.test_contraction import APART, DEEPER, FUSED, TYPES, N, text_of
+from tests.backends.emulator.instructions.test_contraction import arguments as rounded_arguments
 
 pytestmark = pytest.mark.gpu
 
@@ -59,3 +61,20 @@ def test_a_write_just_past_the_end_is_noticed():
     text = "__global__ void k(int *a, int n) { a[n] = 1; }"
     with pytest.raises(RunFailed, match="k wrote past the end of `a`"):
         engine.kernel(text).run(1, 1, (np.zeros(5, "i4"), 5), device="gpu")
+
+
+@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("body", [*FUSED, *APART, *DEEPER])
+def test_products_and_sums_round_as_on_the_emulator(body: str, kind: str) -> None:
+    if kind == "half2" and ("if (" in body or "__shared__" in body):
+        pytest.skip("no comparison of pairs")
+    own = engine.kernel(text_of(body, kind))
+    here, there = (own.run(N // 256, 256, rounded_arguments(kind), device=device) for device in ("gpu", "emulator"))
+    for name in ("o", "p"):
+        assert here.arrays[name].tobytes() == there.arrays[name].tobytes()
+
+
+def test_a_kernel_of_an_unnamed_namespace_runs_with_its_variables() -> None:
+    text = "namespace { __device__ int n[2]; __global__ void k(int *a) { a[0] = n[1]++; } }\n"
+    made = engine.kernel(text).run(1, 1, (np.zeros(1, "i4"),), symbols={"n": np.array([3, 4], "i4")}, device="gpu")
+    assert made.arrays["a"].tolist() == [4] and made.symbols["n"].tolist() == [3, 5]

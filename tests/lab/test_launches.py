@@ -6,7 +6,8 @@ import pytest
 
 from engine.lab.checking import check_own
 from engine.lab.host_launch import launch_in_text
-from engine.lab.setups import Setup, fit_setup, propose_setup
+from engine.lab.kernels import kernel
+from engine.lab.setups import Setup, fit_setup, launching, propose_setup
 from engine.lab.structures import Element, element_of
 
 KERNEL = "__global__ void k(const float *a, float *b, int n) { }\n"
@@ -208,7 +209,8 @@ def test_the_elements_of_an_array_are_read_off_its_type(written: str, element: t
     ("body", "sizes"),
     [("y[i] = x[i];", ("n", "n")), ("for (int j = 0; j < cols; j++) y[i] += x[i * cols + j];", ("n, n", "n")),
      ("const float *row = x + i * cols; y[i] = row[0];", ("n, n", "n")),
-     ("int at = (i * rows + 1) * cols; int next = at + i; y[next] = x[i];", ("n", "n, n, n")),
+     ("int at = (i * rows + 1) * cols; int next = at + i; y[next] = x[i];", ("n", "n, 16, 16")),
+     ("y[i] = x[i*cols];", ("n, n", "n")),
      ("y[i * blockDim.x] = x[i * 4];", ("n", "n"))],
 )  # fmt: skip
 def test_an_array_whose_index_multiplies_a_size_has_a_side_more(body: str, sizes: tuple[str, str]) -> None:
@@ -216,6 +218,17 @@ def test_an_array_whose_index_multiplies_a_size_has_a_side_more(body: str, sizes
     assert propose_setup(text).arguments[:2] == tuple(
         f"float32[{size}]={fill}" for size, fill in zip(sizes, ("random", "zeros"), strict=True)
     )
+
+
+def test_a_number_that_a_parameter_cannot_hold_is_not_proposed() -> None:
+    text = """enum Kind { A, B };
+struct Add { __device__ int operator()(int a, int b) const { return a + b; } };
+__global__ void k(unsigned char c, Kind kind, Add add, int n, int *out) { out[0] = add(c, n); }
+"""
+    setup = propose_setup(text)
+    assert setup.arguments[:4] == ("1", "1", "{}", "n")
+    made = launching(setup, 1024)
+    assert kernel(text).run(made.grid, made.block, made.arguments).arrays["out"][0] == 1025
 
 
 def test_a_constant_that_is_also_a_name_of_a_parameter_is_made_smaller() -> None:

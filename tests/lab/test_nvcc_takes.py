@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import engine
+from engine.compile.nvrtc import compile_with_log
 from engine.lab.kernels import kernels
 from engine.lab.setups import propose_setup
 from engine.records import CompileError, NotRunnable, RunFailed
@@ -356,10 +357,38 @@ def test_a_lambda_has_no_name_to_launch_it_with() -> None:
         engine.kernel(text + "int main() { k<<<1, 1>>>(0, [=] __device__ (int x) { return x; }); }\n")
 
 
-def test_a_kernel_of_an_unnamed_namespace_runs_each_time_that_it_is_compiled() -> None:
-    text = "namespace { __global__ void k(int *a) { __shared__ int s[1]; s[0] = a[0]; a[0] = s[0] + 1; } }\n"
-    for _ in range(2):  # each compiler process gives it another symbol
-        assert engine.kernel(text).run(1, 1, (np.zeros(1, np.int32),)).arrays["a"].tolist() == [1]
+def test_a_kernel_of_an_unnamed_namespace_has_one_name_in_every_build() -> None:
+    text = "namespace { __device__ int n; __global__ void k(int *a) { a[0] = n++; } }\n"
+    own = engine.kernel(text)
+    builds = [compile_with_log(own.source, architecture) for architecture in ("compute_90", "sm_75", "sm_90")]
+    assert {build.symbols for build in builds} == {(own.symbol,)}  # each by a process of its own
+    run = own.run(1, 1, (np.ones(1, np.int32),))
+    assert run.arrays["a"].tolist() == [0] and "a" in run.at(line=1)  # the debugger's build, too
+
+
+def test_launch_bounds_may_be_an_expression_with_brackets() -> None:
+    text = """constexpr int warp() { return 32; }
+__global__ void __launch_bounds__((warp() < 64 ? warp() : (int)(sizeof(int) * (2 + 1))) * 4, 2) k(int *a) { a[0] = 1; }
+"""
+    assert engine.kernel(text).name == "k"
+
+
+def test_a_kernel_may_wait_for_the_kernel_before_it() -> None:
+    text = """__global__ void k(int *a) {
+    cudaGridDependencySynchronize(); a[0] = 1; cudaTriggerProgrammaticLaunchCompletion();
+}"""
+    assert engine.kernel(text).run(1, 1, (np.zeros(1, np.int32),)).arrays["a"].tolist() == [1]
+
+
+def test_a_block_of_markdown_is_told_from_cuda() -> None:
+    with refused("compile.markdown", CompileError):
+        engine.kernel("```cuda\n__global__ void k(int *a) { a[0] = 1; }\n```\n")
+
+
+@pytest.mark.parametrize(("call", "key"), [("sqrt(n)", "compile.whole-number"), ("max(n, a[0])", "compile.two-types")])
+def test_an_argument_that_fits_two_functions_is_told_how_to_convert(call: str, key: str) -> None:
+    with refused(key, CompileError):  # nvcc takes neither
+        engine.kernel(f"__global__ void k(float *a, int n) {{ a[0] = {call}; }}\n")
 
 
 def test_a_pointer_to_a_type_that_is_only_declared_brings_its_header() -> None:

@@ -23,7 +23,7 @@ from engine.backends.emulator.ptx.traits import traits_of
 from engine.backends.emulator.state.memory import lay_out
 from engine.compile.assembly import SharedAccess, shared_accesses
 from engine.compile.control_flow import dominators
-from engine.compile.nvrtc import ASSEMBLED_ARCHITECTURE, EMULATED_ARCHITECTURE, assembled, compile_source
+from engine.compile.nvrtc import ASSEMBLED_ARCHITECTURE, EMULATED_ARCHITECTURE, UNOPTIMISED, assembled, compile_source
 from engine.records import CompileError, NotRunnable, Source
 
 
@@ -157,7 +157,7 @@ def module_of(source: Source) -> Module:
 @lru_cache(maxsize=64)
 def load(source: Source, kernel: str) -> Program:
     """Return the linked program of a kernel."""
-    program = link(module_of(source), kernel)
+    program = replace(link(module_of(source), kernel), contracts=UNOPTIMISED not in source.options)
     shared = any(item.space == "shared" and item.words[0] in ("ld", "st") for b in program.blocks for item in b.body)
     return replace(program, requests=_requests(source, program)) if shared else program
 

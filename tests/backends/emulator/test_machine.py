@@ -79,6 +79,20 @@ def test_a_misaligned_address_is_named():
         execute(text, out=zeros(64))
 
 
+def test_an_address_that_is_misaligned_near_the_end_is_called_misaligned():
+    text = """extern "C" __global__ void f(int *out) { *(int *)((char *)(out + 63) + 1) = 42; }"""
+    with pytest.raises(RunFailed, match=r"writes 4 bytes at an address that is not a multiple of 4"):
+        execute(text, out=zeros(64))
+
+
+@pytest.mark.parametrize("where", ["float *s = out;", "__shared__ float s[62];"])
+def test_a_wide_access_past_the_end_names_all_its_elements(where: str):
+    text = f"""extern "C" __global__ void f(float *out) {{ {where}
+        ((float4 *)s)[threadIdx.x / 2] = make_float4(0, 0, 0, threadIdx.x); }}"""
+    with pytest.raises(RunFailed, match=r"thread 30 of block 0 writes elements 60 to 63 of .*, which has 62 elements"):
+        execute(text, out=np.zeros(62, np.float32))
+
+
 def test_idle_lanes_may_hold_any_address():
     text = """extern "C" __global__ void f(const int *in, int *out, int n) {
         int i = in[threadIdx.x];

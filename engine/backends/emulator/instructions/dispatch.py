@@ -21,6 +21,7 @@ from engine.backends.emulator.instructions import (
     warpgroup_products,
 )
 from engine.backends.emulator.instructions.arithmetic import batch_executor, batch_instructions
+from engine.backends.emulator.instructions.contraction import contracted
 from engine.backends.emulator.instructions.convergence import with_warp_sync_hooks
 from engine.backends.emulator.instructions.registry import MAKERS, Executor
 from engine.backends.emulator.instructions.straight_runs import LEAST, StraightRun, can_join
@@ -44,7 +45,8 @@ def executors_of(machine: Machine, block: BasicBlock) -> list[tuple[Executor, in
     executors: list[tuple[Executor, int]] = []
     one_by_one = bool(machine.hooks.on_result)  # observers see each result
     cached = _cached_executors(machine.program, machine.sums, one_by_one)
-    batches = [(item,) for item in block.body] if one_by_one else _batches_of(machine.program, block.index)
+    body = contracted(machine.program, block.index)
+    batches = [(item,) for item in body] if one_by_one else _batches_of(machine.program, block.index)
     run: list[tuple[Instruction, Executor]] = []
 
     def end_run(number: int) -> None:
@@ -76,7 +78,8 @@ def executors_of(machine: Machine, block: BasicBlock) -> list[tuple[Executor, in
             continue
         end_run(number)
         if executor is not None:
-            executors.append((with_result_hooks(machine, item, executor), item.line))
+            seen = block.body[number] if one_by_one else item
+            executors.append((with_result_hooks(machine, seen, executor), item.line))
     end_run(len(batches))
     return executors
 
@@ -89,7 +92,7 @@ def _cached_executors(program: Program, sums: bool, one_by_one: bool) -> dict[tu
 
 @lru_cache(maxsize=1024)
 def _batches_of(program: Program, block: int) -> list[tuple[Instruction, ...]]:
-    return batch_instructions(program, program.blocks[block].body)
+    return batch_instructions(program, contracted(program, block))
 
 
 def with_result_hooks(machine: Machine, item: Instruction, step: Executor) -> Executor:

@@ -67,9 +67,15 @@ def out_of_bounds(
         )
     else:
         size = machine.element_bytes_of(array)
-        element, count = (at - array.base) // size, array.size // size
-        what = f"{verb} element {element} of `{readable(array.name)}`, which has {_elements(count)}"
+        count = array.size // size
+        what = f"{verb} {_place(at - array.base, site, size)} of `{readable(array.name)}`, which has {_elements(count)}"
     return machine.lane_failure("out-of-bounds", site.line, mask, row, column, what, "out-of-bounds")
+
+
+def _place(start: int, site: Site, size: int) -> str:
+    """Return the elements of `size` bytes that an access at byte `start` of an array reaches, in words."""
+    first, last = start // size, (start + site.size - 1) // size
+    return f"element {first}" if first == last else f"elements {first} to {last}"
 
 
 def _elements(count: int) -> str:
@@ -101,12 +107,12 @@ def out_of_block_memory(
         start, name = max(below)
         part = machine.element_bytes(name) or site.part
         length = min([other for other in places.values() if other > start], default=words.size) - start
-        element, count = (place - start) // part, length // part
+        count = length // part
         called, holds = f"the {space} array `{readable(name)}`", "has"
         if space == "local":
             arrays = local_arrays(machine.source) if machine.source else frozenset()
             called, holds = (f"its local array `{min(arrays)}`", "has") if len(arrays) == 1 else _LOCAL_ARRAYS
-        what = f"{verb} element {element} of {called}, which {holds} {_elements(count)}"
+        what = f"{verb} {_place(place - start, site, part)} of {called}, which {holds} {_elements(count)}"
         if count == 0 and any(one.external and one.name == name for one in machine.program.shared):
             what += ": the launch sets the size of an extern array, and this launch sets none"
     return machine.lane_failure("out-of-bounds", site.line, mask, row, column, what, "out-of-bounds")
@@ -307,11 +313,12 @@ class Port:
             beyond = (relative < 0) | (relative > array.size - (self.site.size if sizes is None else sizes[lanes]))
             if array.sparse:
                 beyond |= array.absent(relative, self.site.size if sizes is None else sizes[lanes])
+            askew = (relative & (self.site.size - 1)) != 0
+            if (askew & (relative >= 0) & (relative < array.size)).any():
+                raise misaligned_access(self.machine, self.site, lanes & ((address & (self.site.size - 1)) != 0), mask)
             if beyond.any():
                 lanes[lanes] = beyond
                 raise out_of_bounds(self.machine, self.site, address, lanes, mask, array)
-            if (relative & (self.site.size - 1)).any():
-                raise misaligned_access(self.machine, self.site, lanes & ((address & (self.site.size - 1)) != 0), mask)
             pieces.append(ArrayPiece(array, lanes, relative >> self.shift))
         return pieces
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from engine.backends.emulator.instructions.registry import Executor
-from engine.backends.emulator.meanings.table import DTYPES, OPERATIONS, Operation
+from engine.backends.emulator.meanings.table import DTYPES, Operation, meaning
 from engine.backends.emulator.ptx.syntax import WIDTHS, Immediate, Instruction, Operand, Register
 from engine.backends.emulator.ptx.traits import COMPUTING, traits_of
 from engine.backends.emulator.registers.index_sums import rule
@@ -50,7 +50,7 @@ def _meaning(item: Instruction) -> Operation | None:
     if traits.head == "mov":
         code = item.words[-1]
         return Operation((code,), (code,), _same) if code in DTYPES and len(item.words) == 2 else None
-    return OPERATIONS.get(item.opcode) if traits is COMPUTING or traits.head == "setp" else None
+    return meaning(item.opcode) if traits is COMPUTING or traits.head == "setp" else None
 
 
 def _same(value: Any) -> Any:

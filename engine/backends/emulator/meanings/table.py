@@ -14,6 +14,7 @@ import numpy as np
 
 from engine.backends.emulator.meanings import bits, compare, convert, extremes, floating, half, integer
 from engine.backends.emulator.meanings.compare import LOWER, ORDERED
+from engine.backends.emulator.meanings.contracted import CONTRACTED
 from engine.backends.emulator.meanings.registry import BITS, DTYPES, INTEGERS, OPERATIONS, Operation
 
 # Importing a module registers its opcodes.
@@ -34,7 +35,7 @@ OPERATIONS.update(
     (opcode, replace(OPERATIONS[opcode], compute=made)) for opcode, made in _ALONE.items() if opcode in OPERATIONS
 )
 
-__all__ = ["DTYPES", "MEANINGS", "OPERATIONS", "Operation", "UnknownInstruction", "operation"]
+__all__ = ["DTYPES", "MEANINGS", "OPERATIONS", "Operation", "UnknownInstruction", "meaning", "operation"]
 
 
 class UnknownInstruction(Exception):
@@ -45,10 +46,15 @@ class UnknownInstruction(Exception):
         self.opcode = opcode
 
 
+def meaning(opcode: str) -> Operation | None:
+    """Return the meaning of a full PTX opcode ("setp.ge.and.u32") or of a contracted one; None if there is none."""
+    return OPERATIONS.get(opcode) or CONTRACTED.get(opcode)
+
+
 @cache
 def operation(opcode: str) -> Operation:
-    """Return the meaning of a full PTX opcode ("setp.ge.and.u32"). UnknownInstruction if there is none."""
-    found = OPERATIONS.get(opcode)
+    """Return the meaning of an opcode. UnknownInstruction if there is none."""
+    found = meaning(opcode)
     if found is None:
         raise UnknownInstruction(opcode)
     return found

@@ -169,7 +169,7 @@ ENDING = {
     "nobody initialised it": (
         mbarrier().replace("if (t < 2)", "if (t < 0)"), "executes mbarrier.* on a barrier that is not init"),
     "a bulk copy to a place outside": (
-        mbarrier(BULK).replace("at(s[k])", "at(s[k + 9])"), "thread 0 of block 0 writes element .* of the shared"),
+        mbarrier(BULK).replace("at(s[k])", "at(s[k + 9])"), "thread 0 of block 0 writes elements .* of the shared"),
 }  # fmt: skip
 
 
