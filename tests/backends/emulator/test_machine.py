@@ -85,10 +85,11 @@ def test_an_address_that_is_misaligned_near_the_end_is_called_misaligned():
         execute(text, out=zeros(64))
 
 
-@pytest.mark.parametrize("where", ["float *s = out;", "__shared__ float s[62];"])
+@pytest.mark.parametrize("where", ["float *s = out;", "__shared__ __align__(16) float s[62];"])
 def test_a_wide_access_past_the_end_names_all_its_elements(where: str):
     text = f"""extern "C" __global__ void f(float *out) {{ {where}
-        ((float4 *)s)[threadIdx.x / 2] = make_float4(0, 0, 0, threadIdx.x); }}"""
+        ((float4 *)s)[threadIdx.x / 2] = make_float4(0, 0, 0, threadIdx.x);
+        __syncthreads(); out[threadIdx.x / 2] += s[threadIdx.x / 3]; }}"""
     with pytest.raises(RunFailed, match=r"thread 30 of block 0 writes elements 60 to 63 of .*, which has 62 elements"):
         execute(text, out=np.zeros(62, np.float32))
 
