@@ -20,7 +20,8 @@ LITERALS = {
 
 # Instructions by family. A small letter is a register (r b32, q b64, f f32, d f64, h b16, p predicate), a capital one a
 # register or a literal; `n` is a small number, `test`, `join` and `way` words. If a line has several, a guard takes the
-# last. %r of b64 pairs are named, because two halves must be two registers.
+# last. %r of b64 pairs are named, because two halves must be two registers. A product of floats names its rounding, so
+# that it is not joined to a sum.
 FAMILIES = {
     "integer": """
         add.s32 {r}, {r}, {R}
@@ -95,7 +96,7 @@ FAMILIES = {
     "single": """
         add.f32 {f}, {f}, {F}
         sub.f32 {f}, {f}, {F}
-        mul.f32 {f}, {f}, {F}
+        mul.rn.f32 {f}, {f}, {F}
         fma.rn.f32 {f}, {f}, {F}, {F}
         div.rn.f32 {f}, {f}, {F}
         sqrt.rn.f32 {f}, {f}
@@ -112,7 +113,7 @@ FAMILIES = {
     "double": """
         add.f64 {d}, {d}, {D}
         sub.f64 {d}, {d}, {D}
-        mul.f64 {d}, {d}, {D}
+        mul.rn.f64 {d}, {d}, {D}
         fma.rn.f64 {d}, {d}, {D}, {D}
         div.rn.f64 {d}, {d}, {D}
         sqrt.rn.f64 {d}, {d}

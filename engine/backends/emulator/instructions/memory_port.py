@@ -13,7 +13,7 @@ from functools import partial
 
 import numpy as np
 
-from engine.backends.emulator.ptx.dataflow import branch_registers, operand_varies
+from engine.backends.emulator.ptx.dataflow import branch_registers, computed_registers, operand_varies
 from engine.backends.emulator.ptx.guesses import guesses
 from engine.backends.emulator.ptx.syntax import (
     WIDTHS,
@@ -37,11 +37,11 @@ from engine.backends.emulator.state.memory import (
     LOCAL_WINDOW,
     RANGE_BITS,
     SHARED_WINDOW,
+    UNWRITTEN,
     DeviceArray,
     Words,
     lane_indices,
 )
-from engine.compile.element_sizes import local_arrays
 from engine.compile.names import readable
 from engine.records import Array, RunFailed
 
@@ -110,8 +110,8 @@ def out_of_block_memory(
         count = length // part
         called, holds = f"the {space} array `{readable(name)}`", "has"
         if space == "local":
-            arrays = local_arrays(machine.source) if machine.source else frozenset()
-            called, holds = (f"its local array `{min(arrays)}`", "has") if len(arrays) == 1 else _LOCAL_ARRAYS
+            own = machine.only_local_array()
+            called, holds = (f"its local array `{own}`", "has") if own else _LOCAL_ARRAYS
         what = f"{verb} {_place(place - start, site, part)} of {called}, which {holds} {_elements(count)}"
         if count == 0 and any(one.external and one.name == name for one in machine.program.shared):
             what += ": the launch sets the size of an extern array, and this launch sets none"
@@ -159,10 +159,12 @@ def site_of(machine: Machine, item: Instruction) -> Site:
         uniform_address = not operand_varies(address, machine.varying)
         uniform_value = not any(operand_varies(value, machine.varying) for value in values)
     decides = not weak and bool(branch_registers(machine.program) & sum(1 << index for index in writes(item, -1)))
+    loaded = sum({1 << index for index in writes(item, -1)})
+    computed = op == "ld" and space in ("local", "") and bool(computed_registers(machine.program) & loaded)
     return Site(
         machine.next_site(), item.line, item.opcode, kind, space, WIDTHS[words[-1]] // 8, item.count, weak, tallies,
         uniform_address, uniform_value, decides, machine.program.requests.by_place.get(item.place),
-        item in guesses(machine.program),
+        item in guesses(machine.program), computed,
     )  # fmt: skip
 
 
@@ -185,6 +187,7 @@ def plain_address(raw: Value) -> Array:
 
 
 _OF_BLOCKS = ("shared", "local")
+_UNWRITTEN = {4: UNWRITTEN, 8: UNWRITTEN << 32 | UNWRITTEN}  # by the bytes of a part; narrower ones can be data
 _REMEMBERED = 1000  # address patterns of one instruction
 
 
@@ -429,10 +432,28 @@ class Port:
             return [words.rows(index, mask) for index in self._words_at(at, words.shift)]
         if space == "local" and at.size == 1 and part == words.unit:
             start, place = int(at.item()) >> words.shift, mask.place()
-            return [words.words[start + number][place].copy() for number in range(count)]
-        rows, columns = lane_indices(mask)
-        where = (rows, columns) if space == "local" else (columns,)
-        return [words.load(at + number * part, part, where) for number in range(count)]
+            loaded = [words.words[start + number][place].copy() for number in range(count)]
+        else:
+            rows, columns = lane_indices(mask)
+            where = (rows, columns) if space == "local" else (columns,)
+            loaded = [words.load(at + number * part, part, where) for number in range(count)]
+        if space == "local" and self.site.computed and self.machine.hooks.on_unwritten:
+            self._report_unwritten(loaded, mask)
+        return loaded
+
+    def _report_unwritten(self, values: Sequence[Array], mask: Mask) -> None:
+        """Report a lane that has loaded nothing but local memory as it was before any store."""
+        unwritten = _UNWRITTEN.get(self.site.part)
+        if unwritten is None or not (values[0] == unwritten).any():
+            return
+        lanes = np.logical_and.reduce(
+            [np.broadcast_to(each == unwritten, (mask.height, mask.width)) for each in values]
+        )
+        lanes = lanes if mask.dense is None else lanes & mask.dense
+        if lanes.any():
+            row, column = first_lane(lanes)
+            for hook in self.machine.hooks.on_unwritten:
+                hook(self.site, int(mask.rows_at()[row]), int(mask.columns_at()[column]))
 
     def _load_mixed(self, raw: Value, parties: Sequence[Mask]) -> list[Array]:
         first = parties[0]

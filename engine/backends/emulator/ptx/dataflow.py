@@ -12,7 +12,7 @@ from engine.backends.emulator.ptx.block_order import postdominators
 from engine.backends.emulator.ptx.program import BasicBlock, Program
 from engine.backends.emulator.ptx.special_registers import SPECIAL_REGISTERS
 from engine.backends.emulator.ptx.syntax import Instruction, Operand, Special
-from engine.backends.emulator.ptx.traits import reads, registers_of, traits_of, uses_and_defs, writes
+from engine.backends.emulator.ptx.traits import COMPUTING, reads, registers_of, traits_of, uses_and_defs, writes
 
 
 def varying_registers(program: Program) -> frozenset[int]:
@@ -73,6 +73,25 @@ def _divergent_blocks(blocks: tuple[BasicBlock, ...], meets: list[int], found: s
                 ahead += [after for after in blocks[place].successors if after != meets[block.index]]
         apart |= seen
     return apart
+
+
+_MOVING = frozenset(("mov", "selp", "cvta", "prmt", "bfi", "bfe", "shf"))  # they do not ask what a value is
+
+
+@lru_cache(maxsize=64)
+def computed_registers(program: Program) -> int:
+    """Return the bit set of registers that arithmetic reads. The compiler may compute ahead of a condition and select
+    afterwards: what serves only a selection does not count."""
+    selected = chosen = computed = 0
+    for item in program.instructions:
+        bits, _ = uses_and_defs((item,), program.carry)
+        selected, chosen = (selected | bits, chosen) if item.words[0] == "selp" else (selected, chosen | bits)
+    for item in program.instructions:
+        traits = traits_of(item.opcode)
+        if (traits is COMPUTING or traits.head == "setp") and item.words[0] not in _MOVING:
+            bits, made = uses_and_defs((item,), program.carry)
+            computed |= bits if not made & selected or made & chosen else 0
+    return computed & ~selected
 
 
 @lru_cache(maxsize=64)

@@ -27,7 +27,7 @@ class Site:
     word of shared memory and its result is unused. `uniform_address`, `uniform_value`: the address or value of an
     atomic is the same for all threads of a block. `decides_branch`: a branch depends on a value read by a volatile load
     or an atomic. `request`: the access that the assembler makes of it, if that differs. `guess`: a plain load whose
-    value a compare-and-swap confirms before it counts.
+    value a compare-and-swap confirms before it counts. `computed`: arithmetic reads a value that it loads.
     """
 
     number: int
@@ -44,6 +44,7 @@ class Site:
     decides_branch: bool = False
     request: SharedRequest | None = None
     guess: bool = False
+    computed: bool = False
 
     @property
     def shared_rule(self) -> str:
@@ -114,6 +115,7 @@ class Hooks:
     on_access: tuple[Callable[[Access], None], ...] = ()
     on_copy: tuple[Callable[[Access], None], ...] = ()
     on_free: tuple[Callable[[Access], None], ...] = ()
+    on_unwritten: tuple[Callable[[Site, int, int], None], ...] = ()
     on_result: tuple[Callable[[Instruction, Mask, list[Value], list[Value]], None], ...] = ()
     on_warp_sync: tuple[Callable[[int, str, Mask, Array], None], ...] = ()
     on_shuffle: tuple[Callable[[int, Mask, Array], None], ...] = ()

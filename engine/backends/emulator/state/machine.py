@@ -19,11 +19,11 @@ from engine.backends.emulator.ptx.syntax import WIDTHS, PtxError, Symbol, Variab
 from engine.backends.emulator.registers.masks import WARP, Mask
 from engine.backends.emulator.registers.values import UNSIGNED
 from engine.backends.emulator.state.events import NO_HOOKS, ChunkInfo, Hooks
-from engine.backends.emulator.state.memory import AddressSpace, DeviceArray, Words, code_addresses, lay_out
+from engine.backends.emulator.state.memory import UNWRITTEN, AddressSpace, DeviceArray, Words, code_addresses, lay_out
 from engine.backends.emulator.state.resident import ResidentBlocks
 from engine.backends.emulator.state.schedule import LOCKSTEP, Schedule
 from engine.backends.emulator.state.store_buffer import StoreBuffer
-from engine.compile.element_sizes import element_bytes
+from engine.compile.element_sizes import element_bytes, local_arrays
 from engine.compile.names import readable
 from engine.records import Array, CompileError, NotRunnable, RunFailed, Source, Status
 
@@ -107,7 +107,7 @@ class Machine:
         """Make these blocks resident, with fresh shared and local memory."""
         memories = {"shared": Words(self.shared_size, self.units["shared"], (count,))}
         if self.local_size:
-            memories["local"] = Words(self.local_size, self.units["local"], (self.rows, count))
+            memories["local"] = Words(self.local_size, self.units["local"], (self.rows, count), UNWRITTEN)
         info = ChunkInfo(self.launch, first, count, self.rows, self.threads, self.shared_size)
         self._specials = {}
         independent = self.schedule.kind == "independent"
@@ -162,6 +162,11 @@ class Machine:
         """Return the bytes of one element of an array in device memory; for a variable the source decides."""
         told = self.element_bytes(array.name) if array.name in self.symbols else None
         return told or array.element
+
+    def only_local_array(self) -> str | None:
+        """Return the name of the source's local array if it has just one: the compiler puts all of them into one."""
+        arrays = local_arrays(self.source) if self.source else frozenset()
+        return min(arrays) if len(arrays) == 1 else None
 
     def address_of(self, symbol: Symbol, line: int) -> int:
         """Return the address of a variable in its own space."""

@@ -121,6 +121,10 @@ def code_addresses(functions: Sequence[str]) -> dict[str, int]:
     return {name: _CODE_WINDOW + number * _CODE_BYTES for number, name in enumerate(functions, 1)}
 
 
+# What local memory holds before a thread writes it: no number as a float, a half or a double, and no index of an array.
+UNWRITTEN = 0xFFF5FFF5
+
+
 class Words:
     """Shared memory of a chunk as words[count, B], or local memory as words[count, T, B], of `unit` (4 or 8) bytes.
 
@@ -128,10 +132,14 @@ class Words:
     row. Narrower elements are extracted from words, and wider ones combined from two words.
     """
 
-    def __init__(self, size: int, unit: int, lanes: tuple[int, ...]) -> None:
+    def __init__(self, size: int, unit: int, lanes: tuple[int, ...], start: int = 0) -> None:
+        """`start`: the content of each 4 bytes."""
         self.size, self.unit = size, unit
         self.shift = unit.bit_length() - 1
-        self.words = np.zeros((-(-max(size, 1) // unit), *lanes), UNSIGNED[8 * unit])
+        shape, kind = (-(-max(size, 1) // unit), *lanes), UNSIGNED[8 * unit]
+        self.words = (
+            np.full(shape, start << 32 | start if unit == 8 else start, kind) if start else np.zeros(shape, kind)
+        )
         self.flat = self.words.reshape(-1)
 
     def rows(self, index: Array, mask: Mask) -> Array:

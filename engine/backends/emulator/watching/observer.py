@@ -11,7 +11,7 @@ from engine.backends.emulator.ptx.program import BasicBlock
 from engine.backends.emulator.ptx.syntax import Instruction
 from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.registers.values import Value
-from engine.backends.emulator.state.events import Access, ChunkInfo, Hooks
+from engine.backends.emulator.state.events import Access, ChunkInfo, Hooks, Site
 from engine.backends.emulator.state.machine import Machine
 from engine.records import Array, Finding
 
@@ -44,6 +44,9 @@ class Observer:
 
     def on_free(self, access: Access) -> None:
         """Lanes have freed memory of the heap: `sizes` bytes from each address."""
+
+    def on_unwritten(self, site: Site, row: int, column: int) -> None:
+        """A lane, given by its row and column in the chunk, has loaded local memory that it has not written."""
 
     def on_result(self, item: Instruction, mask: Mask, before: list[Value], registers: list[Value]) -> None:
         """An instruction has written its registers, given in the rows and columns of the mask.
@@ -110,6 +113,7 @@ def hooks_of(observers: Sequence[Observer]) -> Hooks:
         on_access=tuple(one.on_access for kind, one in every if kind.on_access is not Observer.on_access),
         on_copy=tuple(one.on_copy for kind, one in every if kind.on_copy is not Observer.on_copy),
         on_free=tuple(one.on_free for kind, one in every if kind.on_free is not Observer.on_free),
+        on_unwritten=tuple(one.on_unwritten for kind, one in every if kind.on_unwritten is not Observer.on_unwritten),
         on_result=tuple(one.on_result for kind, one in every if kind.on_result is not Observer.on_result),
         on_warp_sync=tuple(one.on_warp_sync for kind, one in every if kind.on_warp_sync is not Observer.on_warp_sync),
         on_shuffle=tuple(one.on_shuffle for kind, one in every if kind.on_shuffle is not Observer.on_shuffle),

@@ -6,7 +6,7 @@ import numpy as np
 
 from engine.backends.emulator.ptx.traits import traits_of
 from engine.backends.emulator.registers.masks import WARP
-from engine.backends.emulator.state.events import Access, ChunkInfo
+from engine.backends.emulator.state.events import Access, ChunkInfo, Site
 from engine.backends.emulator.state.heap import Heap
 from engine.backends.emulator.state.machine import Machine
 from engine.backends.emulator.state.memory import DeviceArray
@@ -69,6 +69,14 @@ class Findings:
         self.report("uninitialised-shared", line, None,
                      f"line {line}: {lane} {_does(access)} {place}, which no thread of the block has written before; "
                      "shared memory starts with undefined values, not with zeros.")  # fmt: skip
+
+    def uninitialised_local(self, site: Site, lane: str) -> None:
+        """Report a read of local memory that its thread has not written."""
+        own = self._machine.only_local_array()
+        place = f"its local array `{own}`" if own else "its local arrays"
+        self.report("uninitialised-local", site.line, None,
+                     f"line {site.line}: {lane} reads an element of {place} that it has not written; "
+                     "a local array starts with undefined values, and each thread has its own.")  # fmt: skip
 
     def uninitialised_heap(self, access: Access, lanes: AccessLanes, entry: int, heap: Heap) -> None:
         """Report a read of memory from malloc that no thread has written."""

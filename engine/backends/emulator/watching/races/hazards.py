@@ -130,6 +130,10 @@ class Hazards(Observer):
         elif access.space == "global":
             self._on_global(access)
 
+    def on_unwritten(self, site: Site, row: int, column: int) -> None:
+        """Report a read of local memory that the thread has not written."""
+        self._findings.uninitialised_local(site, self._machine.lane_name(row, column))
+
     def on_copy(self, access: Access) -> None:
         """Check the destination of an asynchronous copy that starts."""
         met = self._shared_units(access)

@@ -1,0 +1,65 @@
+"""Local arrays start with undefined values: what reads them is found, and is not right by luck."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import engine
+from engine.lab.kernels import KernelRun
+from tests.sentences import sentence
+
+READS_UNWRITTEN = {
+    "an array that was meant to be shared": """
+    float tile[8]; if (t < 4) tile[t] = x[t];
+    __syncthreads();
+    float sum = 0; for (int i = 0; i < n; i++) sum += tile[i];
+    out[t] = sum;""",
+    "sums without a first value": """
+    float sum[8]; for (int i = 0; i < n; i++) sum[(i + t) % 8] += x[i];
+    out[t] = sum[t % 8];""",
+    "one element too far": """
+    double part[9]; for (int i = 0; i < n; i++) part[i] = x[i];
+    double sum = 0; for (int i = 0; i <= n; i++) sum += part[i];
+    out[t] = sum;""",
+}
+READS_ITS_OWN = {
+    "a stack": """
+    int top = 0; float stack[16];
+    for (int i = 0; i < n; i++) { if (x[i] > 0.2f) stack[top++] = x[i]; else if (top > 0) top--; }
+    out[t] = top > 0 ? stack[top - 1] : -1;""",
+    "a structure with padding": """
+    Padded own[4], other[4];
+    for (int i = 0; i < 4; i++) { own[i].a = i; own[i].b = n; }
+    for (int i = 0; i < 4; i++) other[(i + t) % 4] = own[i];
+    out[t] = other[n % 4].a + other[t % 4].b;""",
+    "an array that is filled in part": """
+    float part[32]; for (int i = 0; i < n; i++) part[i] = x[i];
+    float most = 0; for (int i = 0; i < n; i++) most = fmaxf(most, part[n - 1 - i]);
+    out[t] = most;""",
+    "a default that is chosen": """
+    float few[4]; if (n > 2) few[n % 4] = x[0];
+    out[t] = n > 2 ? few[n % 4] : 0;""",
+}
+
+
+def run_of(body: str) -> KernelRun:
+    text = f"""struct __align__(16) Padded {{ double a; int b; }};
+__global__ void k(const float *x, float *out, int n) {{ int t = threadIdx.x; {body} }}
+"""
+    return engine.kernel(text).run(1, 32, (np.linspace(0, 1, 32, dtype=np.float32), np.zeros(32, np.float32), 8))
+
+
+@pytest.mark.parametrize("name", READS_UNWRITTEN)
+def test_an_element_that_its_thread_has_not_written_is_found(name: str) -> None:
+    run = run_of(READS_UNWRITTEN[name])
+    assert [found.kind for found in run.findings] == ["uninitialised-local"]
+    assert np.isnan(run.arrays["out"]).any()  # so no reference calls it right
+    if "shared" in name:
+        assert sentence("finding.uninitialised-local", run.findings[0].message)
+
+
+@pytest.mark.parametrize("name", READS_ITS_OWN)
+def test_what_a_thread_has_written_or_never_uses_is_no_finding(name: str) -> None:
+    run = run_of(READS_ITS_OWN[name])
+    assert run.ok and np.isfinite(run.arrays["out"]).all()
