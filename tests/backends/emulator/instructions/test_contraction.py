@@ -36,7 +36,7 @@ APART = (
     "{T} t = a * b; o[i] = c - t; p[i] = t;",  # the product is stored, too
     "{T} t = a * b; o[i] = c - t; p[i] = d * t;",
     "{T} t = a * b; for (int k = 2; k < n; k++) c = c - t; o[i] = c;",  # in another basic block
-    "{T} t = a * b; __shared__ {T} s[256]; s[threadIdx.x] = t; __syncthreads(); o[i] = c - t; p[i] = s[threadIdx.x ^ 1];",
+    "{T} t = a * b; __shared__ {T} s[256]; s[i % 256] = t; __syncthreads(); o[i] = c - t; p[i] = s[i % 256 ^ 1];",
 )
 DEEPER = (  # compared with the GPU alone
     "o[i] = a * b - c * d; p[i] = a * d + b * c;",
