@@ -75,7 +75,7 @@ def copy(machine: Machine, item: Instruction) -> Executor:
     write = replace(read, number=machine.next_site(), op="st", space="shared", request=NO_REQUEST)
     get_to, to_offset = address_reader(machine, to, line)
     get_from, from_offset = address_reader(machine, source, line)
-    port, origin = Port(machine, write, to_offset), _Source(Port(machine, read, from_offset))
+    port, origin = Port(machine, write, to_offset, to), _Source(Port(machine, read, from_offset))
     if "L2::cache_hint" in item.words:
         rest.pop()
     get_sizes = _source_sizes(rest[0], _WORD * parts, widths, line) if rest else None

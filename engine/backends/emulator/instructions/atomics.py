@@ -78,7 +78,7 @@ def atomic_step(machine: Machine, item: Instruction) -> Executor:
         raise PtxError(f"this form of {item.opcode} is not emulated", item.line)
     widths, line = machine.program.widths, item.line
     get, offset = address_reader(machine, rest[0], line)
-    port = Port(machine, site, offset)
+    port = Port(machine, site, offset, rest[0])
     kind = DTYPES[code]
     wanted_count = 2 if name == "cas" else 1
     if len(rest) <= wanted_count or (kind.kind == "f" and name in _WHOLE_ONLY):

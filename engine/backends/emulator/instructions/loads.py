@@ -68,7 +68,7 @@ def load(machine: Machine, item: Instruction) -> Executor:
     target, address = item.operands[:2]
     site, code = site_of(machine, item), item.words[-1]
     get, offset = address_reader(machine, address, item.line)
-    port = Port(machine, site, offset)
+    port = Port(machine, site, offset, address)
     targets = target.items if isinstance(target, Vector) else (target,)
     puts = [writer(part, code, machine.program.widths, item.line) for part in targets]
     if len(puts) == 1:
@@ -88,7 +88,7 @@ def store(machine: Machine, item: Instruction) -> Executor:
     address, source = item.operands[:2]
     site = site_of(machine, item)
     get, offset = address_reader(machine, address, item.line)
-    port = Port(machine, site, offset)
+    port = Port(machine, site, offset, address)
     sources = source.items if isinstance(source, Vector) else (source,)
     kind, code, widths = f"u{8 * site.part}", item.words[-1], machine.program.widths
     gets = [reader(part, kind if isinstance(part, Register) else code, widths, item.line) for part in sources]

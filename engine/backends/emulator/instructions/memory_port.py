@@ -15,6 +15,7 @@ import numpy as np
 
 from engine.backends.emulator.ptx.dataflow import branch_registers, computed_registers, operand_varies
 from engine.backends.emulator.ptx.guesses import guesses
+from engine.backends.emulator.ptx.shared_arrays import shared_array_of
 from engine.backends.emulator.ptx.syntax import (
     WIDTHS,
     Address,
@@ -91,22 +92,34 @@ def misaligned_access(machine: Machine, site: Site, lanes: Array, mask: Mask) ->
 
 
 def out_of_block_memory(
-    machine: Machine, site: Site, address: Array, lanes: Array, mask: Mask, words: Words, space: str
+    machine: Machine,
+    site: Site,
+    address: Array,
+    lanes: Array,
+    mask: Mask,
+    words: Words,
+    space: str,
+    array: str | None = None,
 ) -> RunFailed:
-    """Return the failure of a lane outside the shared or local memory `words`, or misaligned in it."""
+    """Return the failure of a lane outside the shared or local memory `words`, or misaligned in it. `array`: the shared
+    array that it may access, if that is known."""
     row, column = first_lane(lanes)
     place = int(address[row, column])
-    if 0 <= place <= words.size - site.size:
+    low, high = machine.shared_bounds(array) if array else (0, words.size)
+    if low <= place <= high - site.size:
         return misaligned_access(machine, site, lanes, mask)
     places = machine.places(space)
-    below = [(start, name) for name, start in places.items() if start <= max(place, 0)]
+    below = [(start, name) for name, start in places.items() if start <= max(place, 0) and array in (None, name)]
+    below = below or [(low, array)] if array else below
     verb = _VERBS[site.op]
     if not below:
         what = f"{verb} {space} memory at byte {place}, but the block has {words.size} bytes"
     else:
         start, name = max(below)
         part = machine.element_bytes(name) or site.part
-        length = min([other for other in places.values() if other > start], default=words.size) - start
+        length = (
+            high - low if array else min([one for one in places.values() if one > start], default=words.size) - start
+        )
         count = length // part
         called, holds = f"the {space} array `{readable(name)}`", "has"
         if space == "local":
@@ -213,8 +226,11 @@ class _CheckedOffsets:
 class Port:
     """The access of one memory instruction to memory."""
 
-    def __init__(self, machine: Machine, site: Site, offset: int) -> None:
+    def __init__(self, machine: Machine, site: Site, offset: int, address: Operand | None = None) -> None:
+        """`address`: that of the instruction, if the array that it leads into matters."""
         self.machine, self.site, self.offset = machine, site, offset
+        self._array = None if address is None else shared_array_of(machine.program, address)
+        self._bounds = machine.shared_bounds(self._array) if self._array else None
         self.shift = site.part.bit_length() - 1
         self._delayed = site.op == "st" and bool(site.words & {"volatile", "relaxed"}) and not site.arrives_later
         self._last: tuple[Value, Mask, Array] | None = None
@@ -365,18 +381,22 @@ class Port:
     def _inside(self, at: Array, mask: Mask, words: Words, space: str) -> Array:
         """Check the offsets and return them."""
         size = self.site.size
-        bits = int(np.bitwise_or.reduce(at, axis=None))  # no offset is above it
-        if 0 <= bits <= words.size - size and not bits & (size - 1):
+        start, end = self._bounds if self._bounds and space == "shared" else (0, words.size)
+        inside = at - start if start else at
+        bits = int(np.bitwise_or.reduce(inside, axis=None))  # no offset is above it
+        last = end - start - size
+        if 0 <= bits <= last and not (bits | start) & (size - 1):
             return at
-        wrong = (at.view(np.uint64) > max(words.size - size, -1) % (1 << 64)) | ((at & (size - 1)) != 0)
-        if words.size < size:
+        wrong = (inside.view(np.uint64) > max(last, -1) % (1 << 64)) | ((at & (size - 1)) != 0)
+        if last < 0:
             wrong = np.ones(at.shape, bool)
         if wrong.any():
             active = np.ones((mask.height, mask.width), bool) if mask.dense is None else mask.dense
             faulty = active & wrong
             if faulty.any():
+                array = self._array if space == "shared" else None
                 raise out_of_block_memory(
-                    self.machine, self.site, np.broadcast_to(at, faulty.shape), faulty, mask, words, space
+                    self.machine, self.site, np.broadcast_to(at, faulty.shape), faulty, mask, words, space, array
                 )
             at = np.where(wrong, 0, at)
         return at

@@ -163,6 +163,12 @@ class Machine:
         told = self.element_bytes(array.name) if array.name in self.symbols else None
         return told or array.element
 
+    def shared_bounds(self, array: str) -> tuple[int, int]:
+        """Return the first byte of a shared array and the first one behind it; external arrays share the rest."""
+        start = self.shared_places[array]
+        found = next(one for one in self.program.shared if one.name == array)
+        return start, self.shared_size if found.external else start + found.size
+
     def only_local_array(self) -> str | None:
         """Return the name of the source's local array if it has just one: the compiler puts all of them into one."""
         arrays = local_arrays(self.source) if self.source else frozenset()

@@ -1,0 +1,68 @@
+"""An access beyond its shared array ends the run, even where another array of the block follows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import engine
+from engine.records import RunFailed
+from tests.sentences import refused
+
+TEXT = """__global__ void k(float *out, const int *at, int n) {{
+    __shared__ float {first}[32], {second}[32];
+    int t = threadIdx.x;
+    a[t] = t; b[t] = 2 * t;
+    __syncthreads();
+    {body}
+}}
+"""
+ASTRAY = {
+    "a[t + 1]": "out[t] = a[t + 1] + b[t];",
+    "b[t - 1]": "out[t] = b[t - 1] + a[t];",
+    "a pointer that walks on": "float sum = 0; for (float *p = a; p < a + n + 1; p++) sum += *p; out[t] = sum + b[t];",
+    "an index from memory": "out[t] = a[at[t]] + b[t];",
+    "an atomic": "atomicAdd(&a[at[t]], 1); out[t] = a[t] + b[t];",
+    "a wide load": "float4 v = *(float4 *)&a[n - 2]; out[t] = v.w + b[t];",
+}
+INSIDE = {
+    "one of two arrays": "float *p = n & 1 ? a : b; out[t] = p[31 - t] + a[t];",
+    "arrays that change places": """float *p = a, *q = b;
+    for (int i = 0; i < n; i++) { q[t] = p[31 - t]; float *s = p; p = q; q = s; __syncthreads(); }
+    out[t] = p[t];""",
+    "a difference of pointers": "float *p = &a[t]; out[t] = b[p - a] + a[31 - t];",
+    "a swizzled place": "out[t] = a[t ^ (t >> 2 & 3)] + b[t];",
+}
+
+
+def run_of(body: str, arrays: tuple[str, str] = ("a", "b")) -> None:
+    text = TEXT.format(first=arrays[0], second=arrays[1], body=body)
+    engine.kernel(text).run(1, 32, (np.zeros(32, np.float32), np.arange(1, 33, dtype=np.int32), 32))
+
+
+@pytest.mark.parametrize("arrays", [("a", "b"), ("b", "a")], ids=" before ".join)
+@pytest.mark.parametrize("name", ASTRAY)
+def test_an_access_beyond_its_array_is_found_wherever_the_array_lies(name: str, arrays: tuple[str, str]) -> None:
+    with pytest.raises(RunFailed, match=r"of the shared array `[ab]`, which has 32 elements") as failure:
+        run_of(ASTRAY[name], arrays)
+    assert failure.value.finding == "out-of-bounds"
+
+
+def test_the_sentence_names_the_array_that_was_meant() -> None:
+    with refused("shared.astray", RunFailed):
+        run_of(ASTRAY["a[t + 1]"])
+
+
+@pytest.mark.parametrize("name", INSIDE)
+def test_an_access_to_one_of_several_arrays_is_none(name: str) -> None:
+    run_of(INSIDE[name])
+
+
+def test_an_external_array_reaches_to_the_end() -> None:
+    text = """__global__ void k(float *out) {
+    __shared__ float b[32]; extern __shared__ float a[];
+    int t = threadIdx.x; a[t] = t; a[t + 32] = t; b[t] = t; __syncthreads(); out[t] = a[63 - t] + b[31 - t];
+}"""
+    assert engine.kernel(text).run(1, 32, (np.zeros(32, np.float32),), shared=256).arrays["out"][0] == 62
+    with pytest.raises(RunFailed, match="element 62 of the shared array `a`, which has 62 elements"):
+        engine.kernel(text).run(1, 32, (np.zeros(32, np.float32),), shared=248)
