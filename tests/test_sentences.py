@@ -69,7 +69,7 @@ def trees_of_the_tests() -> dict[str, ast.Module]:
     return {str(file.relative_to(ROOT)): ast.parse(file.read_text(encoding="utf-8")) for file in files}
 
 
-@pytest.mark.thorough
+@pytest.mark.release
 def test_few_tests_repeat_a_sentence_of_the_program() -> None:
     program = phrases_of_the_program()
     repeating = [

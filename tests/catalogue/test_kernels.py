@@ -115,7 +115,7 @@ def test_a_kernel_that_is_wrong_on_purpose_is_found_out(kernel: Kernel):
     assert found.status in ("wrong", "hazard") and found.findings and found.reason
 
 
-@pytest.mark.sampled(quick=4, thorough=4)
+@pytest.mark.sampled(quick=4, thorough=6)
 @pytest.mark.parametrize(
     ("kernel", "dtype"),
     [

@@ -159,7 +159,7 @@ def test_only_a_header_that_the_preprocessor_asks_for_is_missed() -> None:
         engine.kernel(f'{untaken}#include "mine.h"\n{text}')
 
 
-@pytest.mark.thorough  # CUB takes seconds
+@pytest.mark.release  # CUB takes seconds
 def test_what_cuda_13_ended_is_said() -> None:
     text = """#include "mine.h"
 #include <cub/thread/thread_operators.cuh>
@@ -275,7 +275,7 @@ def test_a_file_that_nvcc_takes_runs(name: str) -> None:
     assert engine.kernel(TAKEN[name], "k").run(1, 1, (np.zeros(1, np.int32),)).arrays["a"].tolist() == [7]
 
 
-@pytest.mark.thorough  # libcu++ takes seconds to compile
+@pytest.mark.release  # libcu++ takes seconds to compile
 def test_a_header_of_the_standard_library_may_bring_the_driver_s_types() -> None:
     text = "#include <cuda/barrier>\n__global__ void k(int *a) { a[0] = 7; }\n"
     assert engine.kernel(text, "k").run(1, 1, (np.zeros(1, np.int32),)).arrays["a"].tolist() == [7]

@@ -92,7 +92,7 @@ def test_a_race_answers_differently_under_every_order_and_the_page_remembers() -
 FIRST_LADDERS = {ladder.topic: name for name, ladder in reversed(LADDERS.items())}.values()
 
 
-@pytest.mark.sampled(quick=4, thorough=3)
+@pytest.mark.sampled(quick=4, thorough=5)
 @pytest.mark.parametrize(
     "ladder", [case(name, quick=name in FIRST_LADDERS, thorough=turn(name, 0, 3)) for name in LADDERS]
 )

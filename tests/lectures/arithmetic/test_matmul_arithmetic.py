@@ -68,7 +68,7 @@ def test_a_block_that_does_not_fit_is_refused():
         occupancy(H200, 1024, 255, 0)
 
 
-@pytest.mark.sampled(quick=2, thorough=2)
+@pytest.mark.sampled(quick=2, thorough=4)
 @pytest.mark.parametrize(
     "kernel", [case(k, quick=k.name in ("matmul_tiled", "matmul_vectorized"), id=k.name) for k in MATMUL]
 )

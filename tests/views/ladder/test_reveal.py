@@ -96,7 +96,7 @@ def estimates(ladder: Ladder) -> list[set[str]]:
 CASES = [case(name, i, quick=i == 1, id=f"{name}-{i}") for name in LECTURES for i in range(len(LADDERS[name].rungs))]
 
 
-@pytest.mark.sampled(quick=20, thorough=20)
+@pytest.mark.sampled(quick=20, thorough=32)
 @pytest.mark.parametrize(("name", "position"), CASES)
 def test_a_slide_tells_no_number_of_its_rung_or_of_a_later_one(name: str, position: int) -> None:
     ladder = LADDERS[name]
