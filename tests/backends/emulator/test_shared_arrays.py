@@ -21,6 +21,7 @@ ASTRAY = {
     "a[t + 1]": "out[t] = a[t + 1] + b[t];",
     "b[t - 1]": "out[t] = b[t - 1] + a[t];",
     "a pointer that walks on": "float sum = 0; for (float *p = a; p < a + n + 1; p++) sum += *p; out[t] = sum + b[t];",
+    "a pointer that a comparison chooses": "float *p = &a[n - 1]; p = p < a ? a : p + 1; out[t] = *p + b[t];",
     "an index from memory": "out[t] = a[at[t]] + b[t];",
     "an atomic": "atomicAdd(&a[at[t]], 1); out[t] = a[t] + b[t];",
     "a wide load": "float4 v = *(float4 *)&a[n - 2]; out[t] = v.w + b[t];",

@@ -11,11 +11,11 @@ from operator import or_
 
 from engine.backends.emulator.ptx.program import Program
 from engine.backends.emulator.ptx.syntax import WIDTHS, Address, Instruction, Operand, Register, Symbol, Vector
-from engine.backends.emulator.ptx.traits import COMPUTING, has_destination, traits_of, writes
+from engine.backends.emulator.ptx.traits import has_destination, traits_of, writes
 
 _SUMS = frozenset(("add", "sub", "mov", "cvt", "cvta", "selp", "and", "or", "xor", "lop3", "min", "max", "shfl"))
 _PRODUCTS = frozenset(("mad", "mad24", "fma"))  # the last operand is added
-_INDICES = frozenset(("mul", "mul24", "shl", "shr", "div", "rem", "popc", "clz", "bfe", "bfind", "brev"))
+_INDICES = frozenset(("mul", "mul24", "shl", "shr", "div", "rem", "popc", "clz", "bfe", "bfind", "brev", "setp"))
 _POINTER = 64  # bits: a generic address; shared addresses of 32 bits are not kept in memory
 
 
@@ -57,8 +57,7 @@ def _sources(program: Program) -> list[int]:
         if head in _INDICES:
             return 0
         union = reduce(or_, map(of, sources), 0)
-        known = head in _SUMS or (traits_of(item.opcode) is not COMPUTING and head == "setp")
-        return union if known or not union else union | unknown
+        return union if head in _SUMS or not union else union | unknown
 
     changed = True
     while changed:
