@@ -157,7 +157,7 @@ def module_of(source: Source) -> Module:
 @lru_cache(maxsize=64)
 def load(source: Source, kernel: str) -> Program:
     """Return the linked program of a kernel."""
-    program = replace(link(module_of(source), kernel), contracts=UNOPTIMISED not in source.options)
+    program = replace(link(module_of(source), kernel), optimised=UNOPTIMISED not in source.options)
     shared = any(item.space == "shared" and item.words[0] in ("ld", "st") for b in program.blocks for item in b.body)
     return replace(program, requests=_requests(source, program)) if shared else program
 

@@ -38,7 +38,7 @@ class _Product:
 def contracted(program: Program, index: int) -> tuple[Instruction, ...]:
     """Return the body of a basic block with a multiply-add in place of each sum that takes up its product."""
     block = program.blocks[index]
-    if not program.contracts or not any(item.opcode.startswith("mul.") for item in block.body):
+    if not program.optimised or not any(item.opcode.startswith("mul.") for item in block.body):
         return block.body
     found: list[_Product] = []
     factors: dict[int, list[_Product]] = defaultdict(list)  # the products that a register is a factor of

@@ -116,7 +116,7 @@ class Program:
     `requests`: the shared memory requests that differ from the PTX. `callees`: the functions called at run time;
     `passed`: the moves of their calls; `deepest`: the most open calls, None with recursion. `functions`: all device
     functions of the module. `placed`: the parameters read at computed addresses. `cut`: see `cut_at_atomics`.
-    `contracts`: the assembler may join products and sums.
+    `optimised`: the assembler may join products and sums.
     """
 
     name: str
@@ -134,7 +134,7 @@ class Program:
     functions: tuple[str, ...] = ()
     placed: tuple[Variable, ...] = ()
     cut: bool = False
-    contracts: bool = True
+    optimised: bool = True
 
     def block_at(self, place: int) -> BasicBlock:
         """Return the block at a place. In a call, a place is a block number minus a multiple of the block count."""

@@ -16,11 +16,14 @@ Size = tuple[int, int, int]
 _TYPES = {"u32": np.uint32, "u64": np.uint64, "pred": np.bool_}
 
 
+RESERVED_PLACE = "%reserved_smem_offset_1"
+
+
 @dataclass(frozen=True)
 class SpecialContext:
     """The lanes that read a special register, and their launch. `threads` (T, 1), `blocks` (1, B): int64 numbers in the
-    block and in the grid. `workspace`: the address where grid.sync() counts. `clock`: the value of clocks, in issued
-    instructions."""
+    block and in the grid. `reserved_place`: the byte of shared memory where that of the GPU itself begins. `workspace`:
+    the address where grid.sync() counts. `clock`: the value of clocks, in issued instructions."""
 
     threads: Array
     blocks: Array
@@ -28,6 +31,7 @@ class SpecialContext:
     grid: Size
     shared_bytes: int
     dynamic_shared_bytes: int
+    reserved_place: int
     workspace: int
     clock: int
 
@@ -81,9 +85,7 @@ def _all_rows() -> dict[str, SpecialRegister]:
         "%dynamic_smem_size": row(lambda asked: asked.dynamic_shared_bytes),
         "%total_smem_size": row(lambda asked: asked.shared_bytes),
         "%aggr_smem_size": row(lambda asked: asked.shared_bytes),
-        # Memory of the driver's, which cooperative groups reads in an unoptimised build: behind the block's own, so an
-        # access to it is out of bounds.
-        "%reserved_smem_offset_1": row(lambda asked: asked.shared_bytes),
+        RESERVED_PLACE: row(lambda asked: asked.reserved_place),
         "%current_graph_exec": row(lambda asked: 0, code="u64"),  # the launch is not part of a graph
         # Without an explicit size a cluster is one block.
         "%is_explicit_cluster": row(lambda asked: 0, code="pred"),

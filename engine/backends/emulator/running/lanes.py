@@ -292,7 +292,11 @@ class Lanes:
         self.barriers = Barriers(self.masks, machine.resident.votes)
         self.parked: dict[int, Mask] = {}
         ahead = machine.resident.blocks if machine.program.cut else 0
-        self.crews = Crews(machine.schedule, machine.rows, ahead) if machine.schedule.kind == "independent" else None
+        # Groups of several warps trust that a warp's lanes stay together: one sets its bit, and all wait for it to go.
+        # An unoptimised build names their memory in every kernel with a group.
+        together = machine.shared_extent > machine.shared_size and machine.program.optimised
+        split = machine.schedule.kind == "independent" and not together
+        self.crews = Crews(machine.schedule, machine.rows, ahead) if split else None
         self._whole: dict[tuple[int, int], tuple[bool, Mask, Mask]] = {}
 
     def close(self) -> None:

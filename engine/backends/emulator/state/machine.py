@@ -8,14 +8,14 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
 from engine.backends.emulator.ptx.dataflow import varying_registers
 from engine.backends.emulator.ptx.program import Program
-from engine.backends.emulator.ptx.special_registers import SPECIAL_REGISTERS, Size, SpecialContext
-from engine.backends.emulator.ptx.syntax import WIDTHS, PtxError, Symbol, Variable
+from engine.backends.emulator.ptx.special_registers import RESERVED_PLACE, SPECIAL_REGISTERS, Size, SpecialContext
+from engine.backends.emulator.ptx.syntax import WIDTHS, PtxError, Special, Symbol, Variable
 from engine.backends.emulator.registers.masks import WARP, Mask
 from engine.backends.emulator.registers.values import UNSIGNED
 from engine.backends.emulator.state.events import NO_HOOKS, ChunkInfo, Hooks
@@ -29,6 +29,7 @@ from engine.records import Array, CompileError, NotRunnable, RunFailed, Source, 
 
 MOST_CALLS = 1024  # open calls of one thread: more than fit into a GPU's default stack
 STACK_ALIGNMENT = 16
+_RESERVED_BYTES, _RESERVED_ALIGNMENT = 1024, 16
 _MOST_STACK = 64 << 10  # bytes of local memory for recursion
 _ELEMENT = 4  # bytes: assumed size of a parameter's elements
 
@@ -81,6 +82,11 @@ class Machine:
         self.rows = -(-self.threads // WARP) * WARP
         self.blocks = self.grid[0] * self.grid[1] * self.grid[2]
         self.shared_places, self.shared_size = lay_out(self.program.shared, self.dynamic_shared)
+        # A GPU keeps 1 kB of shared memory for itself; groups of several warps meet in it.
+        self.reserved_place = -(-self.shared_size // _RESERVED_ALIGNMENT) * _RESERVED_ALIGNMENT
+        self.shared_extent = (
+            self.reserved_place + _RESERVED_BYTES if _is_reserved_read(self.program) else self.shared_size
+        )
         self.local_places, self.kernel_local = lay_out(self.program.local, 0)
         self.local_size = self.kernel_local + _stack(self.program, self.kernel_local)
         self.code = code_addresses(self.program.functions)
@@ -93,7 +99,7 @@ class Machine:
         self.units = {space: _unit(self.program, space) for space in ("shared", "local")}
         self._specials: dict[str, Array] = {}
         self._random = np.random.default_rng(self.schedule.seed) if self.schedule.kind == "independent" else None
-        self.resident = ResidentBlocks(ChunkInfo(self.launch, 0, 0, self.rows, self.threads, self.shared_size), {})
+        self.resident = ResidentBlocks(ChunkInfo(self.launch, 0, 0, self.rows, self.threads, self.shared_extent), {})
 
     def _place(self, param: Variable) -> int:
         """Place a parameter that is read at computed addresses, and return its address."""
@@ -105,10 +111,10 @@ class Machine:
 
     def admit(self, first: int, count: int) -> ResidentBlocks:
         """Make these blocks resident, with fresh shared and local memory."""
-        memories = {"shared": Words(self.shared_size, self.units["shared"], (count,))}
+        memories = {"shared": Words(self.shared_extent, self.units["shared"], (count,))}
         if self.local_size:
             memories["local"] = Words(self.local_size, self.units["local"], (self.rows, count), UNWRITTEN)
-        info = ChunkInfo(self.launch, first, count, self.rows, self.threads, self.shared_size)
+        info = ChunkInfo(self.launch, first, count, self.rows, self.threads, self.shared_extent)
         self._specials = {}
         independent = self.schedule.kind == "independent"
         stores = StoreBuffer((self.rows, count), self.schedule.seed) if independent else None
@@ -202,8 +208,8 @@ class Machine:
         threads = np.arange(self.rows, dtype=np.int64)[:, None]
         blocks = self.resident.first + np.arange(self.resident.blocks, dtype=np.int64)[None, :]
         return SpecialContext(
-            threads, blocks, self.block, self.grid, self.shared_size, self.dynamic_shared, self.workspace,
-            self.clock,
+            threads, blocks, self.block, self.grid, self.shared_size, self.dynamic_shared, self.reserved_place,
+            self.workspace, self.clock,
         )  # fmt: skip
 
     # ---- failures
@@ -228,6 +234,11 @@ class Machine:
         """Return the same for a lane counted over the whole grid, with blocks padded to warps."""
         row, block = lane % self.rows, lane // self.rows
         return f"thread {_coordinates(row, self.block)} of block {_coordinates(block, self.grid)}"
+
+
+@lru_cache(maxsize=64)
+def _is_reserved_read(program: Program) -> bool:
+    return any(operand == Special(RESERVED_PLACE) for item in program.instructions for operand in item.operands)
 
 
 def _stack(program: Program, below: int) -> int:

@@ -62,6 +62,11 @@ class Findings:
         elif len(self._more) < _MOST_COUNTED:
             self._more.add(key)
 
+    def of_block(self, lanes: AccessLanes) -> Array:
+        """Return which lanes access the block's own shared memory. Behind it lies the GPU's, where cooperative groups
+        lets warps meet by rules of its own; it starts as zeros."""
+        return lanes.address < self._machine.shared_size
+
     def uninitialised(self, access: Access, lanes: AccessLanes, entry: int) -> None:
         """Report a read of a word of shared memory that no thread has written."""
         line, lane = access.site.line, self._name(int(lanes.low[entry]), None)
@@ -120,7 +125,7 @@ class Findings:
 
         `writes`: the kinds of the earlier writes, None if the earlier access was a read.
         """
-        left = np.flatnonzero(bad)
+        left = np.flatnonzero(bad if array is not None else bad & self.of_block(lanes))
         inside = before.lane // WARP == now.lane // WARP
         while left.size:
             entry = int(left[0])
@@ -180,6 +185,8 @@ class Findings:
 
     def conflicting_store(self, access: Access, address: int, one: int, two: int, array: DeviceArray | None) -> None:
         """Report two lanes of one store that write different values to one place."""
+        if array is None and address >= self._machine.shared_size:
+            return
         line = access.site.line
         place = self._place(access.site.part, address, array)
         kind = "shared-race" if array is None else "global-race"

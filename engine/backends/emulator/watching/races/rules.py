@@ -80,7 +80,7 @@ class RaceRules:
         writer = shadow.last_write(at)
         if shared and site.op != "st" and "exch" not in site.opcode:
             unwritten = writer.lane < 0 if copied is None else (writer.lane < 0) & (copied.lane < 0)
-            if unwritten.any():
+            if unwritten.any() and (unwritten := unwritten & self._findings.of_block(lanes)).any():
                 self._findings.uninitialised(access, lanes, int(np.flatnonzero(unwritten)[0]))
         for now in present:
             racing = self._conflict(kind, kinds, now, writer) | self._relies(site, now, writer, kinds) if kind else None
