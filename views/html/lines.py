@@ -22,7 +22,8 @@ _PREDICATED = (
 _ASSEMBLED = f"Shared memory is counted {ASSEMBLED}, which joins neighbouring loads and stores into wider ones."
 _KINDS = {"shared-race": "race", "global-race": "race", "warp-race": "race in a warp",
           "divergent-barrier": "divergent barrier", "uninitialised-shared": "not initialised",
-          "uninitialised-heap": "not initialised", "uninitialised-local": "not initialised", "use-after-free": "used after free", "bad-free": "wrong free",
+          "uninitialised-heap": "not initialised", "uninitialised-local": "not initialised",
+          "use-after-free": "used after free", "bad-free": "wrong free",
           "unawaited-copy": "copy not waited for",
           "out-of-bounds": "out of bounds", "misaligned": "misaligned", "step-limit": "endless"}  # fmt: skip
 _HEADS = {"fall": "This rung is meant to lower", "rise": "This rung raises",
