@@ -11,6 +11,8 @@ import engine
 from engine.records import RunFailed
 from tests.backends.emulator.instructions.test_contraction import APART, DEEPER, FUSED, TYPES, N, text_of
 from tests.backends.emulator.instructions.test_contraction import arguments as rounded_arguments
+from tests.backends.emulator.test_multi_warp_groups import BLOCK, expected
+from tests.backends.emulator.test_multi_warp_groups import TEXT as GROUPS
 
 pytestmark = pytest.mark.gpu
 
@@ -74,6 +76,14 @@ def test_products_and_sums_round_as_on_the_emulator(body: str, kind: str) -> Non
     here, there = (own.run(N // 256, 256, rounded_arguments(kind), device=device) for device in ("gpu", "emulator"))
     for name in ("o", "p"):
         assert here.arrays[name].tobytes() == there.arrays[name].tobytes()
+
+
+@pytest.mark.parametrize("size", [64, 128, 256, 512])
+def test_a_group_of_several_warps_sums_votes_and_waits(size: int) -> None:
+    numbers = np.random.default_rng(1).integers(0, 1000, 2 * BLOCK).astype(np.int32)
+    own = engine.kernel(GROUPS, f"k<{size}>")
+    made = own.run(2, BLOCK, (numbers, np.zeros_like(numbers)), device="gpu").arrays["out"]
+    assert made.tolist() == expected(numbers, size).tolist()
 
 
 def test_a_kernel_of_an_unnamed_namespace_runs_with_its_variables() -> None:
