@@ -9,9 +9,18 @@ window.kernelTerms = (() => {
   function body(cards, name) {
     const made = document.createElement('article');
     made.innerHTML = cards[name];
-    const here = numbers(name);
-    if (here) made.append(Object.assign(document.createElement('p'), { className: 'now', textContent: here }));
+    made.dataset.of = name;
+    tell(made);
     return made;
+  }
+
+  // The number of the slide: an open card has it as soon as the slide does.
+  function tell(made) {
+    const here = numbers(made.dataset.of);
+    let now = made.querySelector('.now');
+    if (!here) return now?.remove();
+    now ??= made.appendChild(Object.assign(document.createElement('p'), { className: 'now' }));
+    if (now.textContent !== here) now.textContent = here;
   }
 
   async function open(term) {
@@ -73,6 +82,7 @@ window.kernelTerms = (() => {
   let anchored = '';
   async function look() {
     if (opener && !opener.isConnected) close();
+    for (const made of document.querySelectorAll('article[data-of]')) tell(made);
     const drawn = document.querySelectorAll('[data-drawing]:empty');
     if (drawn.length) {
       const cards = await all();
