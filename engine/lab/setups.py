@@ -24,7 +24,7 @@ from engine.lab.host_launch import HostArgument, HostLaunch, launch_in_text
 from engine.lab.instances import typed_parameters
 from engine.lab.references import REFERENCES, check_against, reference_named
 from engine.lab.signatures import Declared, bare, index_arrays, is_read, kernels_in, strides
-from engine.lab.structures import Element, element_of, fields_in, is_without_fields, length_of
+from engine.lab.structures import Element, element_of, fields_in, length_of
 from engine.lab.top_level import declarations, parts, uncommented
 from engine.records import Array, Check, NotRunnable
 
@@ -307,10 +307,8 @@ def _propose_arguments(text: str, name: str, declared: Declared, size: str, side
 
 def _propose_any(text: str, written: str, size: str, fill: str, whole: str) -> str:
     """Propose an argument, or the fields of a struct of the text that is passed by value."""
-    fields = {} if "*" in written or "[" in written else fields_in(text, written)
-    if is_without_fields(text, written):
-        return "{}"
-    if not fields:
+    fields = None if "*" in written or "[" in written else fields_in(text, written)
+    if fields is None:
         return _propose_argument(text, written, size, fill, whole)
     sizes = [size if "*" in field else str(length_of(field) or size) for field in fields.values()]
     proposed = (_propose_argument(text, one, own, "random") for one, own in zip(fields.values(), sizes, strict=True))

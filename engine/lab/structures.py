@@ -13,7 +13,7 @@ import numpy as np
 
 from engine.compile.nvrtc import EMULATED_ARCHITECTURE, compile_here
 from engine.compile.process import call_apart
-from engine.lab.top_level import Declaration, declarations, is_left_out, members, parts, uncommented
+from engine.lab.top_level import declarations, is_left_out, members, parts, uncommented
 from engine.records import CompileError, NotRunnable, Source
 
 _ASKED = "kernel_ladder_fields"
@@ -115,23 +115,16 @@ def length_of(field: str) -> int:
     return prod(map(int, sizes)) if all(size.strip().isdigit() for size in sizes) else 0
 
 
-def fields_in(text: str, written: str) -> dict[str, str]:
-    """Return the fields of the struct that a parameter's words name: each as written, by its name; none if the text
-    does not declare it."""
-    one = _struct_named(text, written)
-    return {name: field for own in (members(text, one) if one else ()) if own.kind == "variable" and not own.body
-            for name, field in _split(uncommented(text[own.start : own.end]))}  # fmt: skip
-
-
-def is_without_fields(text: str, written: str) -> bool:
-    """Return whether a parameter is a struct of the text that has no fields, such as a functor."""
-    return not re.search(r"[*\[]", written) and bool(_struct_named(text, written)) and not fields_in(text, written)
-
-
-def _struct_named(text: str, written: str) -> Declaration | None:
+def fields_in(text: str, written: str) -> dict[str, str] | None:
+    """Return the fields of the struct that a parameter's words name: each as written, by its name; {} of a functor;
+    None: the text does not declare it, or it is an enumeration."""
     words = re.findall(r"\w+", _ABOUT.sub(" ", written).partition("<")[0])
-    found = (one for one in declarations(text) if one.kind == "type" and "{" in text[one.start : one.end])
-    return next((one for one in found if words[0] in one.words and "enum" not in one.words), None) if words else None
+    for one in declarations(text) if words else ():
+        named = one.kind == "type" and words[0] in one.words and "enum" not in one.words
+        if named and "{" in text[one.start : one.end]:
+            return {name: field for own in members(text, one) if own.kind == "variable" and not own.body
+                    for name, field in _split(uncommented(text[own.start : own.end]))}  # fmt: skip
+    return None
 
 
 def _split(declared: str) -> list[tuple[str, str]]:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import engine
+from engine.records import RunFailed
 
 BLOCK = 512
 TEXT = """#include <cooperative_groups.h>
@@ -46,3 +47,9 @@ def test_without_its_wait_the_group_s_own_array_races() -> None:
     run = engine.kernel(text, "k<64>").run(1, BLOCK, (np.zeros(BLOCK, np.int32), np.zeros(BLOCK, np.int32)))
     assert {found.kind for found in run.findings} & {"shared-race", "uninitialised-shared"}
     assert all("own" in found.message for found in run.findings)
+
+
+def test_an_access_beyond_the_last_array_does_not_fall_into_the_gpu_s_memory() -> None:
+    text = TEXT.replace("own[t ^ (SIZE - 1)]", "own[t + 1]")
+    with pytest.raises(RunFailed, match="reads element 512 of the shared array `own`, which has 512 elements"):
+        engine.kernel(text, "k<64>").run(1, BLOCK, (np.zeros(BLOCK, np.int32), np.zeros(BLOCK, np.int32)))

@@ -92,14 +92,7 @@ def misaligned_access(machine: Machine, site: Site, lanes: Array, mask: Mask) ->
 
 
 def out_of_block_memory(
-    machine: Machine,
-    site: Site,
-    address: Array,
-    lanes: Array,
-    mask: Mask,
-    words: Words,
-    space: str,
-    array: str | None = None,
+    machine: Machine, site: Site, address: Array, lanes: Array, mask: Mask, words: Words, space: str, array: str | None
 ) -> RunFailed:
     """Return the failure of a lane outside the shared or local memory `words`, or misaligned in it. `array`: the shared
     array that it may access, if that is known."""
@@ -109,18 +102,16 @@ def out_of_block_memory(
     if low <= place <= high - site.size:
         return misaligned_access(machine, site, lanes, mask)
     places = machine.places(space)
-    below = [(start, name) for name, start in places.items() if start <= max(place, 0) and array in (None, name)]
-    below = below or [(low, array)] if array else below
+    held = machine.shared_size if space == "shared" else words.size
+    below = [(low, array)] if array else [(start, name) for name, start in places.items() if start <= max(place, 0)]
     verb = _VERBS[site.op]
     if not below:
-        what = f"{verb} {space} memory at byte {place}, but the block has {words.size} bytes"
+        what = f"{verb} {space} memory at byte {place}, but the block has {held} bytes"
     else:
         start, name = max(below)
         part = machine.element_bytes(name) or site.part
-        length = (
-            high - low if array else min([one for one in places.values() if one > start], default=words.size) - start
-        )
-        count = length // part
+        end = high if array else min([one for one in places.values() if one > start], default=held)
+        count = (end - start) // part
         called, holds = f"the {space} array `{readable(name)}`", "has"
         if space == "local":
             own = machine.only_local_array()
@@ -171,9 +162,10 @@ def site_of(machine: Machine, item: Instruction) -> Site:
         address, *values = item.operands[1 if words[0] == "atom" else 0 :]
         uniform_address = not operand_varies(address, machine.varying)
         uniform_value = not any(operand_varies(value, machine.varying) for value in values)
-    decides = not weak and bool(branch_registers(machine.program) & sum(1 << index for index in writes(item, -1)))
-    loaded = sum({1 << index for index in writes(item, -1)})
-    computed = op == "ld" and space in ("local", "") and bool(computed_registers(machine.program) & loaded)
+    written = sum({1 << index for index in writes(item, -1)})
+    decides = not weak and bool(branch_registers(machine.program) & written)
+    local = op == "ld" and space in ("local", "") and machine.local_size > 0
+    computed = local and bool(computed_registers(machine.program) & written)
     return Site(
         machine.next_site(), item.line, item.opcode, kind, space, WIDTHS[words[-1]] // 8, item.count, weak, tallies,
         uniform_address, uniform_value, decides, machine.program.requests.by_place.get(item.place),

@@ -82,15 +82,18 @@ _MOVING = frozenset(("mov", "selp", "cvta", "prmt", "bfi", "bfe", "shf"))  # the
 def computed_registers(program: Program) -> int:
     """Return the bit set of registers that arithmetic reads. The compiler may compute ahead of a condition and select
     afterwards: what serves only a selection does not count."""
-    selected = chosen = computed = 0
+    selected = read = computed = 0
     for item in program.instructions:
         bits, _ = uses_and_defs((item,), program.carry)
-        selected, chosen = (selected | bits, chosen) if item.words[0] == "selp" else (selected, chosen | bits)
+        if item.words[0] == "selp":
+            selected |= bits
+        else:
+            read |= bits
     for item in program.instructions:
         traits = traits_of(item.opcode)
         if (traits is COMPUTING or traits.head == "setp") and item.words[0] not in _MOVING:
             bits, made = uses_and_defs((item,), program.carry)
-            computed |= bits if not made & selected or made & chosen else 0
+            computed |= bits if not made & selected or made & read else 0
     return computed & ~selected
 
 

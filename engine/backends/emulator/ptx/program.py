@@ -16,6 +16,7 @@ from itertools import accumulate, pairwise
 from engine.backends.emulator.ptx.block_order import running_order
 from engine.backends.emulator.ptx.calls import Callee, argument_moves
 from engine.backends.emulator.ptx.inlining import Inliner, with_known_parameters
+from engine.backends.emulator.ptx.special_registers import RESERVED_PLACE
 from engine.backends.emulator.ptx.syntax import (
     Address,
     Group,
@@ -27,6 +28,7 @@ from engine.backends.emulator.ptx.syntax import (
     PtxError,
     Register,
     Sink,
+    Special,
     Symbol,
     Variable,
     Vector,
@@ -135,6 +137,11 @@ class Program:
     placed: tuple[Variable, ...] = ()
     cut: bool = False
     optimised: bool = True
+
+    @cached_property
+    def reads_reserved(self) -> bool:
+        """Return whether it asks where the GPU's own shared memory begins, in which groups of several warps meet."""
+        return any(operand == Special(RESERVED_PLACE) for item in self.instructions for operand in item.operands)
 
     def block_at(self, place: int) -> BasicBlock:
         """Return the block at a place. In a call, a place is a block number minus a multiple of the block count."""

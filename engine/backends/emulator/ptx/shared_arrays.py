@@ -21,8 +21,8 @@ _POINTER = 64  # bits: a generic address; shared addresses of 32 bits are not ke
 
 def shared_array_of(program: Program, address: Operand) -> str | None:
     """Return the name of the one shared array that an address is computed from; None if it is not known."""
-    if len(program.shared) < 2:  # what is outside the one array is outside shared memory
-        return None
+    if len(program.shared) < 2 and not program.reads_reserved:
+        return None  # what is outside the one array is outside shared memory
     base = address.base if isinstance(address, Address) else address
     names = [variable.name for variable in program.shared]
     if isinstance(base, Symbol):

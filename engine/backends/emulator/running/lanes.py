@@ -294,7 +294,7 @@ class Lanes:
         ahead = machine.resident.blocks if machine.program.cut else 0
         # Groups of several warps trust that a warp's lanes stay together: one sets its bit, and all wait for it to go.
         # An unoptimised build names their memory in every kernel with a group.
-        together = machine.shared_extent > machine.shared_size and machine.program.optimised
+        together = machine.program.reads_reserved and machine.program.optimised
         split = machine.schedule.kind == "independent" and not together
         self.crews = Crews(machine.schedule, machine.rows, ahead) if split else None
         self._whole: dict[tuple[int, int], tuple[bool, Mask, Mask]] = {}

@@ -8,14 +8,14 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import numpy as np
 
 from engine.backends.emulator.ptx.dataflow import varying_registers
 from engine.backends.emulator.ptx.program import Program
-from engine.backends.emulator.ptx.special_registers import RESERVED_PLACE, SPECIAL_REGISTERS, Size, SpecialContext
-from engine.backends.emulator.ptx.syntax import WIDTHS, PtxError, Special, Symbol, Variable
+from engine.backends.emulator.ptx.special_registers import SPECIAL_REGISTERS, Size, SpecialContext
+from engine.backends.emulator.ptx.syntax import WIDTHS, PtxError, Symbol, Variable
 from engine.backends.emulator.registers.masks import WARP, Mask
 from engine.backends.emulator.registers.values import UNSIGNED
 from engine.backends.emulator.state.events import NO_HOOKS, ChunkInfo, Hooks
@@ -82,11 +82,10 @@ class Machine:
         self.rows = -(-self.threads // WARP) * WARP
         self.blocks = self.grid[0] * self.grid[1] * self.grid[2]
         self.shared_places, self.shared_size = lay_out(self.program.shared, self.dynamic_shared)
-        # A GPU keeps 1 kB of shared memory for itself; groups of several warps meet in it.
+        # A GPU keeps 1 kB of shared memory for itself, behind the block's.
         self.reserved_place = -(-self.shared_size // _RESERVED_ALIGNMENT) * _RESERVED_ALIGNMENT
-        self.shared_extent = (
-            self.reserved_place + _RESERVED_BYTES if _is_reserved_read(self.program) else self.shared_size
-        )
+        reserved = self.program.reads_reserved
+        self.shared_extent = self.reserved_place + _RESERVED_BYTES if reserved else self.shared_size
         self.local_places, self.kernel_local = lay_out(self.program.local, 0)
         self.local_size = self.kernel_local + _stack(self.program, self.kernel_local)
         self.code = code_addresses(self.program.functions)
@@ -234,11 +233,6 @@ class Machine:
         """Return the same for a lane counted over the whole grid, with blocks padded to warps."""
         row, block = lane % self.rows, lane // self.rows
         return f"thread {_coordinates(row, self.block)} of block {_coordinates(block, self.grid)}"
-
-
-@lru_cache(maxsize=64)
-def _is_reserved_read(program: Program) -> bool:
-    return any(operand == Special(RESERVED_PLACE) for item in program.instructions for operand in item.operands)
 
 
 def _stack(program: Program, below: int) -> int:

@@ -136,10 +136,9 @@ class Words:
         """`start`: the content of each 4 bytes."""
         self.size, self.unit = size, unit
         self.shift = unit.bit_length() - 1
-        shape, kind = (-(-max(size, 1) // unit), *lanes), UNSIGNED[8 * unit]
-        self.words = (
-            np.full(shape, start << 32 | start if unit == 8 else start, kind) if start else np.zeros(shape, kind)
-        )
+        self.words = np.zeros((-(-max(size, 1) // unit), *lanes), UNSIGNED[8 * unit])
+        if start:
+            self.words.view(np.uint32)[...] = start
         self.flat = self.words.reshape(-1)
 
     def rows(self, index: Array, mask: Mask) -> Array:
