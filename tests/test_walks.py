@@ -104,7 +104,7 @@ def copy(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.sampled(quick=0, thorough=16)
+@pytest.mark.sampled(quick=0, thorough=32)
 @pytest.mark.parametrize("walk", PAGES)
 def test_a_walk_leads_where_its_page_says(copy: Path, walk: str) -> None:
     """And only the walk does: before its steps, its last commands fail."""

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
+import re
+from functools import lru_cache
+
 from engine.catalogue.entries import MAX_BLOCK
 from engine.catalogue.gpu_models import GPU, MULTIPROCESSORS, GpuModel, occupancy
 from engine.compile.cubin import resources_of
 from engine.compile.names import readable
-from engine.records import Launch, NotRunnable
+from engine.compile.nvrtc import EMULATED_ARCHITECTURE, compile_source
+from engine.records import Launch, NotRunnable, Source
 
 # CUDA programming guide, "Technical specifications per compute capability": equal for all since 3.0.
 _LARGEST_BLOCK = (1024, 1024, 64)
@@ -31,6 +36,25 @@ def check_sizes(step: Launch) -> None:
             f"{readable(step.kernel)} is launched with blocks of {_product(step.block):,} threads; a block can have "
             f"{MAX_BLOCK:,}: choose a smaller block."
         )
+
+
+def check_bound(step: Launch) -> None:
+    """Raise NotRunnable for more threads a block than the kernel's `__launch_bounds__`."""
+    bound = _bound_of(step.source, step.kernel)
+    if bound is not None and _product(step.block) > bound:
+        raise NotRunnable(
+            f"{readable(step.kernel)} is launched with blocks of {_product(step.block):,} threads; its "
+            f"__launch_bounds__ allow {bound:,}: choose a smaller block or a larger bound."
+        )
+
+
+@lru_cache(maxsize=256)
+def _bound_of(source: Source, kernel: str) -> int | None:
+    """Return how many threads a block of the kernel may have by its own text; None: it has no bound. The PTX gives the
+    bound by axis, but only its product counts."""
+    ptx = compile_source(source, EMULATED_ARCHITECTURE).decode()
+    found = re.search(rf"\.entry {re.escape(kernel)}\([^)]*\)[^{{;]*\.maxntid ([\d, ]+)", ptx)
+    return math.prod(map(int, found[1].split(","))) if found else None
 
 
 def check_fits(step: Launch, gpu: GpuModel) -> None:
@@ -67,4 +91,4 @@ def check_residency(step: Launch) -> None:
 
 
 def _product(sizes: tuple[int, int, int]) -> int:
-    return sizes[0] * sizes[1] * sizes[2]
+    return math.prod(sizes)

@@ -54,12 +54,17 @@ def _by_address(numbers: Array, addresses: int) -> Iterator[Array]:
 
 
 def sums_by_address(numbers: Array, output: Array, addresses: int, additions: int) -> Check:
-    """Check that address a holds the sum of the numbers i with i % addresses == a."""
+    """Check that address a holds the sum of the numbers i with i % addresses == a; a NaN among them makes it a NaN."""
     exact = checks.exact_type(np.zeros(addresses, numbers.dtype))
     squares = np.zeros(addresses)
     for rounds in _by_address(numbers, addresses):
         exact += rounds.sum(axis=0, dtype=exact.dtype)
         squares += np.einsum("ij,ij->j", rounds, rounds, dtype=np.float64)
+    lost = np.isnan(exact)
+    if lost.any():  # a NaN is as wrong as any other number where none is added, and right where one is
+        right = lost & np.isnan(output)
+        exact, squares = np.where(right, 0, exact), np.where(lost, 0, squares)
+        output = np.where(right, 0, output).astype(output.dtype)
     return checks.sums(output, numbers, squares, exact, additions, "Checked: every address.")
 
 

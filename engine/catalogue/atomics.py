@@ -384,7 +384,17 @@ def _numbers(choice: Choice) -> Array:
     """Return the period of the data; for a maximum all numbers are negative, so a start from 0 is a wrong answer."""
     if _NAMED[choice.kernel].operation == "maximum":
         return data.for_search(data.negative(choice.dtype, SEED), choice.n, choice.schedule, 1)
+    if _has_a_nan(choice):
+        return data.with_a_nan(choice.dtype, SEED, choice.n)
+    if "prefix_sum" in choice.kernel or _NAMED[choice.kernel].operation == "sums by address":
+        return data.for_sums(choice, SEED)
     return data.period(choice.dtype, SEED)
+
+
+def _has_a_nan(choice: Choice) -> bool:
+    """Return whether one number is a NaN: for a file of one's own that adds floats by compare-and-swap."""
+    own = choice.source is not None and choice.kernel == "atomic_add_cas" and choice.dtype != "int32"
+    return own and choice.n <= data.MOST_TURNED and str(choice.schedule).startswith("independent")
 
 
 def check(plan: Plan, output: Array) -> Check:
@@ -451,6 +461,8 @@ TOPIC = Topic(
     plan=plan,
     input_recipe=input_recipe,
     check=check,
-    data_note=f"{data.NOTE} Those of a maximum are all negative.",
+    data_note=f"{data.NOTE} Those of a maximum are negative; if blocks run in waves, the last one is positive. In "
+    f"a check of a file int32 for sums by address and prefix sums are then {data.WIDENING:,} times as large; "
+    "and if warps run independently, one float that is added by compare-and-swap is a NaN.",
     shows={"atomic_sub": "atomics", "atomic_add_aggregated": "=atomics", "warp_broadcast": "atomics"},
 )

@@ -195,21 +195,22 @@ def _narrow(kernel: Kernel, choice: Settled, gpu: GpuModel) -> Plan:
 
 def input_recipe(choice: Choice) -> dict[str, tuple[Array, int]]:
     """{"in": (period, n * n)}."""
-    return {"in": (data.period(choice.dtype, SEED), choice.n**2)}
+    return {"in": (data.for_sums(choice, SEED), choice.n**2)}
 
 
 @lru_cache(maxsize=8)
-def _reference(dtype: str, n: int, axis: int) -> tuple[Array, Array]:
+def _reference(dtype: str, n: int, axis: int, wide: bool) -> tuple[Array, Array]:
     """Return the exact sums along `axis` of the matrix, and the sums of the squares, both of shape (n,)."""
     matrix = data.repeated(data.period(dtype, SEED), n * n).reshape(n, n)
-    exact = matrix.sum(axis=axis, dtype=np.int64 if dtype == "int32" else np.float64)
+    exact = matrix.sum(axis=axis, dtype=np.int64 if dtype == "int32" else np.float64) * (data.WIDENING if wide else 1)
     return exact, np.einsum("ij,ij->i" if axis == 1 else "ij,ij->j", matrix, matrix, dtype=np.float64)
 
 
 def check(plan: Plan, output: Array) -> Check:
     """Check every sum against the exact one."""
     choice = plan.choice
-    exact, squares = _reference(choice.dtype, choice.n, 0 if choice.kernel.startswith("column_sums") else 1)
+    axis = 0 if choice.kernel.startswith("column_sums") else 1
+    exact, squares = _reference(choice.dtype, choice.n, axis, data.is_wide(choice))
     return checks.sums(output, data.period(choice.dtype, SEED), squares, exact, plan.additions, "Checked: every sum.")
 
 
@@ -230,5 +231,5 @@ TOPIC = Topic(
     plan=plan,
     input_recipe=input_recipe,
     check=check,
-    data_note=data.NOTE,
+    data_note=data.SUMS_NOTE,
 )

@@ -180,7 +180,7 @@ def _inputs(kernel: Kernel, choice: Choice) -> int:
 
 def input_recipe(choice: Choice) -> dict[str, tuple[Array, int]]:
     """Return {"in": (period, count)}: n numbers, or as many as the kernel may read."""
-    return {"in": (data.period(choice.dtype, SEED), _inputs(_NAMED[choice.kernel], choice))}
+    return {"in": (data.for_sums(choice, SEED), _inputs(_NAMED[choice.kernel], choice))}
 
 
 def check(plan: Plan, output: Array) -> Check:
@@ -188,7 +188,7 @@ def check(plan: Plan, output: Array) -> Check:
     choice = plan.choice
     kernel, n = _NAMED[choice.kernel], choice.n
     value = value_of_parameter(kernel, choice)
-    period = data.period(choice.dtype, SEED)
+    period, wide = data.for_sums(choice, SEED), data.is_wide(choice)
     match kernel.name.partition("_")[0]:
         case "copy":
             return checks.equal(output, period[_copied(kernel.name, value, n) % len(period)], memory_checks.COPY)
@@ -196,12 +196,12 @@ def check(plan: Plan, output: Array) -> Check:
             return _check_chain(kernel, choice, output)
         case "matrix":
             by_row = kernel.name == "matrix_by_row"
-            return memory_checks.sums_of_warps(choice.dtype, SEED, output, SIDE, by_row)
+            return memory_checks.sums_of_warps(choice.dtype, SEED, output, SIDE, by_row, wide)
         case "bandwidth":
             if kernel.on_chip:
                 numbers = data.repeated(period, _inputs(kernel, choice))
                 return memory_checks.shifted_sums(numbers, output, ROUNDS, PASSES)
-            return memory_checks.sums_of_warps(choice.dtype, SEED, output, ROUNDS, by_row=True)
+            return memory_checks.sums_of_warps(choice.dtype, SEED, output, ROUNDS, by_row=True, wide=wide)
     numbers = data.repeated(period, n)
     if kernel.name.startswith("banks_pairs"):
         return checks.equal(output, numbers, memory_checks.COPY)
@@ -234,8 +234,8 @@ def _copied(kernel: str, value: int, n: int) -> Array:
 def _check_chain(kernel: Kernel, choice: Choice, output: Array) -> Check:
     threads, rounds = _chains(kernel.name, choice.n)
     if kernel.name == "latency_hidden":
-        return memory_checks.chains_of_all(choice.dtype, SEED, output, rounds)
-    numbers = data.repeated(data.period(choice.dtype, SEED), _inputs(kernel, choice))
+        return memory_checks.chains_of_all(choice.dtype, SEED, data.is_wide(choice), output, rounds)
+    numbers = data.repeated(data.for_sums(choice, SEED), _inputs(kernel, choice))
     if kernel.name == "latency_register":
         end = memory_checks.register_end(int(numbers[0]), choice.n, rounds)
         return memory_checks.chained(output, np.array([end], np.int32))
@@ -280,5 +280,5 @@ TOPIC = Topic(
     plan=plan,
     input_recipe=input_recipe,
     check=check,
-    data_note=data.NOTE,
+    data_note=data.SUMS_NOTE,
 )

@@ -42,20 +42,20 @@ def chain_ends(table: Array, starts: Array, rounds: int) -> Array:
     return at.astype(np.int32)
 
 
-def chains_of_all(dtype: str, seed: int, output: Array, rounds: int) -> Check:
+def chains_of_all(dtype: str, seed: int, wide: bool, output: Array, rounds: int) -> Check:
     """Return the end of each thread's chain through so many numbers; for many threads, of CHECKED_CHAINS chains from
     all lanes."""
-    starts, ends = _ends_of_all(dtype, seed, len(output), rounds)
+    starts, ends = _ends_of_all(dtype, seed, wide, len(output), rounds)
     which = "every chain ends" if len(starts) == len(output) else f"{len(starts):,} of {len(output):,} chains end"
     return checks.equal(output[starts], ends, f"Checked: where {which}.")
 
 
 @lru_cache(maxsize=2)
-def _ends_of_all(dtype: str, seed: int, threads: int, rounds: int) -> tuple[Array, Array]:
+def _ends_of_all(dtype: str, seed: int, wide: bool, threads: int, rounds: int) -> tuple[Array, Array]:
     apart = -(-threads // CHECKED_CHAINS)
     starts = np.arange(-(-threads // apart))
     starts = np.minimum(starts * apart + starts % apart, threads - 1)
-    return starts, chain_ends(data.repeated(data.period(dtype, seed), threads), starts, rounds)
+    return starts, chain_ends(data.repeated(data.period(dtype, seed, wide), threads), starts, rounds)
 
 
 def register_end(number: int, size: int, rounds: int) -> int:
@@ -87,10 +87,10 @@ def table_sums(numbers: Array, output: Array, table: Array, words: Array, additi
 
 
 @lru_cache(maxsize=4)
-def _sums_from(dtype: str, seed: int, count: int, stride: int) -> tuple[Array, Array]:
+def _sums_from(dtype: str, seed: int, wide: bool, count: int, stride: int) -> tuple[Array, Array]:
     """Return for each place in the data's period the exact sum of `count` numbers from there on, `stride` apart, and
     the sum of their squares."""
-    numbers = checks.exact_type(data.period(dtype, seed))
+    numbers = checks.exact_type(data.period(dtype, seed, wide))
     exact, squares = np.zeros_like(numbers), np.zeros(len(numbers))
     for step in range(count):
         moved = np.roll(numbers, -step * stride)
@@ -99,17 +99,17 @@ def _sums_from(dtype: str, seed: int, count: int, stride: int) -> tuple[Array, A
     return exact, squares
 
 
-def sums_of_warps(dtype: str, seed: int, output: Array, rows: int, by_row: bool) -> Check:
+def sums_of_warps(dtype: str, seed: int, output: Array, rows: int, by_row: bool, wide: bool = False) -> Check:
     """Check thread i's sum in its warp's matrix of `rows` x 32: of its column if the warp goes by row, else of its
     row."""
     threads = np.arange(len(output))
     if by_row:
         starts = threads // SIDE * (rows * SIDE) + threads % SIDE
-        exact, squares = _sums_from(dtype, seed, rows, SIDE)
+        exact, squares = _sums_from(dtype, seed, wide, rows, SIDE)
     else:
         starts = threads * SIDE
-        exact, squares = _sums_from(dtype, seed, SIDE, 1)
-    numbers = data.period(dtype, seed)
+        exact, squares = _sums_from(dtype, seed, wide, SIDE, 1)
+    numbers = data.period(dtype, seed, wide)
     places = starts % len(numbers)
     return checks.sums(output, numbers, squares[places], exact[places], rows, EVERY)
 

@@ -70,7 +70,7 @@ def launch_of(
 def slots(dtype: str, blocks: int) -> Buffer:
     """Return the slots in which blocks hand over a number each: eight bytes for four of it, which the kernel resets to
     zero."""
-    return Buffer("slots", "uint32", blocks * dtype_of(dtype).itemsize // 2, "zero")
+    return Buffer("slots", "uint32", blocks * dtype_of(dtype).itemsize // 2, "zero", restored=True)
 
 
 # Of kernels whose blocks have a few columns of a matrix each: lanes that read a piece of a row together, 16 bytes each.

@@ -150,7 +150,7 @@ def _planned(
 
 def input_recipe(choice: Choice) -> dict[str, tuple[Array, int]]:
     """{"in": (period, n)}; nothing for the kernels that only draw tickets."""
-    return {} if choice.kernel.startswith("branch_order") else {"in": (data.period(choice.dtype, SEED), choice.n)}
+    return {} if choice.kernel.startswith("branch_order") else {"in": (data.for_sums(choice, SEED), choice.n)}
 
 
 def check(plan: Plan, output: Array) -> Check:
@@ -159,7 +159,7 @@ def check(plan: Plan, output: Array) -> Check:
     value = value_of_parameter(_NAMED[choice.kernel], choice)
     if choice.kernel.startswith("branch_order"):
         return tickets(output.reshape(choice.n, 3), choice.kernel == "branch_order_syncwarp")
-    numbers = data.repeated(data.period(choice.dtype, SEED), choice.n)
+    numbers = data.repeated(data.for_sums(choice, SEED), choice.n)
     if choice.kernel.startswith("branch_exchange"):
         return checks.equal(output, _exchanged(numbers, choice.block_size, value), "Checked: every element.")
     if choice.kernel == "groups_coalesced":
@@ -221,5 +221,5 @@ TOPIC = Topic(
     plan=plan,
     input_recipe=input_recipe,
     check=check,
-    data_note=data.NOTE,
+    data_note=data.SUMS_NOTE,
 )

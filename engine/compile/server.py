@@ -16,6 +16,7 @@ import pickle
 import resource
 import signal
 import sys
+import warnings
 from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any
@@ -31,6 +32,8 @@ def main(socket: int) -> None:
     """Answer requests until the caller closes the socket or ends."""
     os.set_inheritable(socket, False)
     os.chdir(STANDARD_HEADERS)  # the compiler looks for headers in the current folder, too
+    # Python 3.12 warns of a fork beside other threads: here it may meet the compiler's last one, which is just ending.
+    warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to the caller, which then ends this process
     connection: Connection[Any, Any] = Connection(socket)
     compile_here(Source("warm.cu", "", ""), ASSEMBLED_ARCHITECTURE)  # loads everything that a fork needs

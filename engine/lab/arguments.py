@@ -1,8 +1,8 @@
 """Arguments of a launch, in the form of CuPy's RawKernel: NumPy arrays for pointers, numbers by value.
 
 Arrays are filled with zeros, ones, a range, random numbers, or indices. Random numbers are the same in every program
-run, and other ones for each argument of a launch and each trial. Floats are multiples of a quarter, and so small that
-their sums and products are exact.
+run, and other ones for each argument of a launch and each trial. Floats are multiples of a quarter, or in further
+trials of a smaller power of two, and so small that their sums and products are exact.
 """
 
 from __future__ import annotations
@@ -313,6 +313,7 @@ def _saved(path: Path) -> Array:
 
 FILLS = ("zeros", "ones", "range", "random", "indices")
 QUARTER = 0.25  # the unit of floats, so a conversion to int shows
+_HALVED = 6  # times that the unit is halved, at most
 _WHOLE, _SHORT = 997, {"u": 253}  # sizes of whole numbers, and of unsigned ones of 8 bits
 _FLOATS, _FEWEST, _FEW = 497, 5, 16  # in units: products of 256 x 256 matrices stay exact
 _EXACT = {2: 2**11, 4: 2**24, 8: 2**53}  # whole numbers that a float of so many bytes holds exactly
@@ -362,7 +363,8 @@ def random_numbers(count: int, dtype: np.dtype[np.generic], place: int, trial: i
         numbers[_SAME::_SAME] = numbers[_SAME - 1 : -1 : _SAME]
     at = (count - 1, 0)[trial] if trial < 2 else count * trial // 7 % count
     numbers[[count - 1 - at, at]] = lowest, largest  # a single number is the largest
-    return (numbers * QUARTER if dtype.kind == "f" else numbers).astype(dtype)
+    unit = QUARTER / 2 ** min(trial, _HALVED)  # so that a conversion of some multiple to int shows, too
+    return (numbers * unit if dtype.kind == "f" else numbers).astype(dtype)
 
 
 def _most(count: int, dtype: np.dtype[np.generic]) -> int:

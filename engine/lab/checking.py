@@ -30,6 +30,7 @@ from engine.backends.emulator.launch import explain_errors
 from engine.backends.emulator.loading import load
 from engine.backends.emulator.state.schedule import parse_schedule, schedule_line
 from engine.backends.measure import SHOWN, failed, measure, verdict, with_elements
+from engine.backends.restored import changed, is_const
 from engine.catalogue import kernel_named, topic_of
 from engine.catalogue.data import extremes
 from engine.compile.nvrtc import EMULATED_ARCHITECTURE, compile_with_log
@@ -41,6 +42,7 @@ from engine.lab.marks import Mark, compiler_marks, finding_marks, warning_marks
 from engine.lab.recording import record_rung
 from engine.lab.references import reference_named
 from engine.lab.setups import Formula, Launching, Right, Setup, check_right, launching
+from engine.lab.signatures import bare, kernels_in
 from engine.machine.environment import environment
 from engine.model.estimate import Estimate
 from engine.plan import plan, settle
@@ -50,6 +52,7 @@ from engine.records import (
     Choice,
     CompileError,
     Counts,
+    Finding,
     Launch,
     Measurement,
     NotRunnable,
@@ -165,12 +168,18 @@ def check_own(
     """Launch the kernel that `setup` names, and compare the result with the setup's reference. `again`: if it is right,
     launch it with other numbers in other orders, and at sizes that blocks do not divide."""
     found = _checked_own(setup, n, text, file_name, schedule)
+    if again and schedule is None and found.measurement.status == "deadlock":
+        alone = _checked_own(setup, n, text, file_name, ORDERS[0])
+        return replace(found, remark=RIGHT_SINCE_VOLTA) if _is_right(alone) else found
     if not again or not _is_right(found):
         return found
     fewer = _fewer(found, n)
     for order in SEARCHED if _searches(setup.right) else ORDERS:
         size = _size_in(order, fewer)
         other = _checked_own(setup, size, text, file_name, order)
+        ends = other.measurement.status != "deadlock" or not (schedule or "").startswith("independent")
+        if not ends and _checked_own(setup, size, text, file_name, None).measurement.status == "deadlock":
+            continue  # not for the order of blocks: lanes of a warp wait for each other
         if _is_missed(other):
             if size < n and _is_missed(at_size := _checked_own(setup, size, text, file_name, schedule)):
                 return _only_here(found, at_size, size)
@@ -185,12 +194,17 @@ def check_own(
 ORDERS = ("independent:1", "waves:1")  # beside the one that was asked for
 # For searches: in each order the number searched for stands elsewhere, as a kernel may leave out any element.
 SEARCHED = (*ORDERS, *(f"independent:{seed}" for seed in range(2, 7)))
+RIGHT_SINCE_VOLTA = (
+    f"In the order {ORDERS[0]} this launch ends and is right: since Volta the lanes of a warp go on by themselves. On "
+    "a GPU up to Pascal it never ends. Choose that order to check it."
+)
+_LARGE = 1 + ORDERS.index("waves:1")  # the trial in which the numbers of sums are large
 _MOST_AGAIN = 16  # power of two of warp instructions, up to which a run is repeated at the same size
 _MOST_IN_WAVES = 2048  # elements that are not reduced for a run whose blocks take turns, which is slow
 
 
 def orders_of(choice: Choice) -> tuple[str, ...]:
-    """Return the other orders in which a kernel of the catalogue is tried: more, if it searches for one number."""
+    """Return the other orders in which a kernel of the catalogue is tried: more, if its data depend on the order."""
     usual, other = (
         topic_of(kernel_named(choice.kernel)).input_recipe(replace(choice, schedule=schedule, n=min(choice.n, 1000)))
         for schedule in (None, ORDERS[0])
@@ -273,7 +287,8 @@ def _checked_own(setup: Setup, n: int, text: str, file_name: str, schedule: str 
         found = _check(setup, made, own, run)
     except _FAILURES as error:
         return _failed(asked, error, file_name)
-    return replace(_record(asked, own, run, found), barred=why_barred(None, [(own.source, own.symbol)]))
+    made_of = _record(asked, own, run, found, _changed_inputs(setup, made, own, run))
+    return replace(made_of, barred=why_barred(None, [(own.source, own.symbol)]))
 
 
 def estimate_own(setup: Setup, n: int, text: str, file_name: str) -> Estimate:
@@ -327,7 +342,7 @@ def _sized(asked: Choice, made: Launching) -> Choice:
 
 def _fitting(setup: Setup, made: Launching, own: OwnKernel, trial: int = 0) -> Launching:
     """Return the launch with the arguments that its reference needs: random numbers that are indices of the answer, and
-    in further trials other factors and, for a search, the smallest numbers of the type."""
+    in further trials other factors, for a search the smallest numbers of the type, and for sums large ones."""
     right = setup.right
     if right is None or len(made.arguments) != len(own.parameters):
         return made
@@ -338,7 +353,7 @@ def _fitting(setup: Setup, made: Launching, own: OwnKernel, trial: int = 0) -> L
     for name, parameter in zip(names, own.parameters, strict=True):
         factor = passed[name]
         if isinstance(factor, int | float) and parameter.kind == "f" and name in right.given[len(reference.reads) :]:
-            passed[name] = factor + trial
+            passed[name] = factor + trial / 2  # one that is cut to a whole number gives a wrong answer
     read, out = passed.get(right.given[0]), passed.get(right.out)
     if isinstance(read, np.ndarray) and setup.arguments[names.index(right.given[0])].endswith("=random"):
         if reference.counts and read.dtype.kind in "iu" and isinstance(out, np.ndarray) and out.size:
@@ -346,7 +361,19 @@ def _fitting(setup: Setup, made: Launching, own: OwnKernel, trial: int = 0) -> L
         if reference.searches and read.dtype.kind in "iuf" and read.size and trial > 1 and trial % 2:
             place = read.size * trial // 7 % read.size if trial < len(SEARCHED) else None
             passed[right.given[0]] = extremes(read.size, read.dtype, place, 1).reshape(read.shape)
+        if reference.adds and trial == _LARGE and isinstance(out, np.ndarray) and out.dtype == read.dtype:
+            passed[right.given[0]] = _large(read)
     return replace(made, arguments=tuple(passed.values()))
+
+
+def _large(numbers: Array) -> Array:
+    """Return integers of 32 or 64 bits as many times as large as their sum allows in 32 bits: sums in a narrower type,
+    or in floats, are wrong answers."""
+    if numbers.dtype.kind not in "iu" or numbers.itemsize < 4:
+        return numbers
+    most = np.iinfo(np.int32).max // max(1, int(np.abs(numbers.astype(np.int64)).sum()))
+    made: Array = numbers * numbers.dtype.type(max(1, most))
+    return made
 
 
 def _with_other_factors(setup: Setup, made: Launching, own: OwnKernel, trial: int) -> Launching:
@@ -368,8 +395,21 @@ def _check(setup: Setup, made: Launching, own: OwnKernel, run: KernelRun) -> Che
     return with_elements(run.arrays[right.out], found)
 
 
-def _record(asked: Choice, own: OwnKernel, run: KernelRun, found: Check | None) -> Checked:
-    findings = tuple(run.findings)
+def _changed_inputs(setup: Setup, made: Launching, own: OwnKernel, run: KernelRun) -> tuple[Finding, ...]:
+    """Return a finding for a const array that the reference reads and the kernel has changed."""
+    if not isinstance(setup.right, Right):
+        return ()
+    named = zip(array_names(own.parameters, None), made.arguments, strict=True)
+    passed = {name: array for name, array in named if isinstance(array, np.ndarray)}
+    given = setup.right.given[: len(reference_named(setup.right.reference).reads)]
+    written = ";".join(kernels_in(own.text)[bare(own.name)].written)
+    return changed(passed, run.arrays, [name for name in given if name in passed and is_const(name, written)])
+
+
+def _record(
+    asked: Choice, own: OwnKernel, run: KernelRun, found: Check | None, changed_inputs: Sequence[Finding]
+) -> Checked:
+    findings = (*run.findings, *changed_inputs)
     status, reason = verdict(found, findings) if found else ("hazard" if findings else "ok", None)
     if found is None and findings:
         reason = findings[0].message

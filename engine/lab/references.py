@@ -39,7 +39,8 @@ class Exact:
 class Reference:
     """A named computation. `meaning`: a sentence; `reads`: its names of the arrays that it reads, in order; `numbers`:
     its names of the numbers, with defaults; `counts`: the numbers that it reads are indices of the answer; `searches`:
-    the answer is one of the numbers, the largest.
+    the answer is one of the numbers, the largest; `adds`: each element of the answer is one of the numbers, or a sum in
+    which each stands once at most.
 
     `exact(arrays, numbers, room)`: computed from the arrays before the launch; `room`: the number of elements of the
     answer's array. NotRunnable: they do not fit together.
@@ -53,6 +54,7 @@ class Reference:
     exact: Callable[[Sequence[Array], Sequence[float], int], Exact]
     counts: bool = False
     searches: bool = False
+    adds: bool = False
 
 
 def check_against(
@@ -211,21 +213,23 @@ def _sizes(matrix: Array) -> str:
 REFERENCES: dict[str, Reference] = {
     one.name: one
     for one in (
-        Reference("sum", "sum", "The first element is the sum of all numbers.", ("in",), (), _sum),
+        Reference("sum", "sum", "The first element is the sum of all numbers.", ("in",), (), _sum,
+                  adds=True),
         Reference("max", "maximum", "The first element is the largest of all numbers.", ("in",), (), _max,
                   searches=True),
         Reference("prefix-sum", "prefix sum (inclusive)", "Element i is the sum of the numbers 0 to i.", ("in",), (),
-                  _prefix_sum),
+                  _prefix_sum, adds=True),
         Reference("exclusive-prefix-sum", "prefix sum (exclusive)", "Element i is the sum of the numbers before i.",
-                  ("in",), (), _exclusive_prefix_sum),
+                  ("in",), (), _exclusive_prefix_sum, adds=True),
         Reference("matrix-product", "matrix product", "A times B, row by row.", ("A", "B"), (), _matrix_product),
-        Reference("transpose", "transpose", "Element (i, j) is element (j, i) of the matrix.", ("in",), (), _transpose),
+        Reference("transpose", "transpose", "Element (i, j) is element (j, i) of the matrix.", ("in",), (), _transpose,
+                  adds=True),
         Reference("histogram", "histogram", "Element v is how often the number v occurs.", ("in",), (), _histogram,
                   counts=True),
-        Reference("copy", "copy", "Every element is as it was.", ("in",), (), _copy),
+        Reference("copy", "copy", "Every element is as it was.", ("in",), (), _copy, adds=True),
         Reference("saxpy", "saxpy", "Element i is a·x[i] + y[i], of the arrays as they were.", ("x", "y"),
                   (("a", 2.0),), _saxpy),
         Reference("stencil", "stencil (1D)", "Element i is the sum of the numbers up to `radius` places from i; beyond "
-                  "the ends there are zeros.", ("in",), (("radius", 1.0),), _stencil),
+                  "the ends there are zeros.", ("in",), (("radius", 1.0),), _stencil, adds=True),
     )
 }  # fmt: skip

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from engine.catalogue import LADDERS, Published
-from engine.records import Choice
+from engine.records import Choice, Finding, Measurement
 
 CS121, CROVELLA, HEIDELBERG, COOPER, HEKUN = "cs121", "crovella", "heidelberg", "cooper", "hekun"
 LECTURES: dict[str, str] = {
@@ -69,7 +69,13 @@ class Status:
 
 @dataclass(frozen=True)
 class Findings:
-    """The number of hazards that a run has."""
+    """The number of hazards that a run has, without those of the kinds `allowed`."""
+
+    allowed: tuple[str, ...] = ()
+
+    def of(self, measurement: Measurement) -> tuple[Finding, ...]:
+        """Return the hazards that count."""
+        return tuple(found for found in measurement.findings if found.kind not in self.allowed)
 
 
 @dataclass(frozen=True)

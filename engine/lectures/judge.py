@@ -167,8 +167,8 @@ def _found(claim: Claim, measurements: Sequence[Measurement]) -> _Found | None:
         case Status():
             status = measurements[0].status
             return _Found(status, _ENDS.get(status, status))
-        case Findings():
-            hazards = len(measurements[0].findings)
+        case Findings() as counting:
+            hazards = len(counting.of(measurements[0]))
             return _Found(hazards, _amount(hazards, "hazards"))
         case Computed() as computed:
             value = _computed(computed)

@@ -96,6 +96,9 @@ COUNTERS: dict[str, Counter] = {
         Counter("busiest_warp_loads", "Loads of the busiest warp",
                 "The most loads from global memory that one warp makes. If one warp loads for all others, they wait "
                 "for it.", json=23, lines=False),
+        Counter("busiest_warp_instructions", "Instructions of the busiest warp",
+                "The most instructions that one warp gets. If one warp works for all others, they wait for it.",
+                json=24, in_ptx=True, lines=False),
         Counter("global_store_sectors", "Global store sectors", _SECTOR, json=9, lines=False),
         Counter("global_store_requests", "Global store requests",
                 "A request is one store to global memory by one warp.", json=8),

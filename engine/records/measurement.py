@@ -75,7 +75,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class Run:
-    """One execution of a plan: the answer and, on the emulator, its counts, findings and printf output.
+    """One execution of a plan: the answer and its findings; on the emulator also its counts and printf output.
 
     `badges`: labels shown beside its numbers; `notes`: facts for the record's environment.
     """

@@ -33,12 +33,16 @@ class Source:
 
 @dataclass(frozen=True)
 class Buffer:
-    """Device memory of `count` elements. `fill`: "input" (the topic's data of that name), "poison", or "zero"."""
+    """Device memory of `count` elements. `fill`: "input" (the topic's data of that name), "poison", or "zero".
+
+    `restored`: the kernel itself sets it to zero again, for its next launch.
+    """
 
     name: str
     dtype: str
     count: int
     fill: Literal["input", "poison", "zero"]
+    restored: bool = False
 
 
 @dataclass(frozen=True)

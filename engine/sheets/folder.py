@@ -86,11 +86,13 @@ def check_of(table: Table, usual: Runs, kernel: Kernel | None) -> Check | Questi
         return question
     # A GPU chooses its own order of execution.
     runs = runs_of(table, replace(usual, schedule=(None,)) if kind == "time" else usual)
+    without = table.several("without", str, "a word", ())
     quantity: Quantity = STATUS
     limits: tuple[Limit, ...] = (Limit("one of", ("ok", "hazard")),)
     match kind:
         case "findings":
-            quantity, limits = Findings(), (Limit("equals", 0),)
+            allowed = table.several("allowed", str, "a kind of hazard", ())
+            quantity, limits = Findings(allowed), (Limit("equals", 0),)
         case "counter":
             quantity, limits = _counted(table, kernel)
         case "time":
@@ -98,7 +100,7 @@ def check_of(table: Table, usual: Runs, kernel: Kernel | None) -> Check | Questi
     if kind != "time" and not (runs.n and runs.block_size):
         raise table.refusal("it needs an `n` and a `block_size` to run at")
     table.end()
-    return Check(name, aim, advice, quantity, limits, runs, points)
+    return Check(name, aim, advice, quantity, limits, runs, points, without)
 
 
 def _speedup(table: Table) -> Limit:
@@ -118,8 +120,11 @@ def _counted(table: Table, kernel: Kernel | None) -> tuple[Counted, tuple[Limit,
         raise table.refusal("`at_least` or `at_most` is missing")
     if kernel is None and any(isinstance(bound, str) for _, bound in bounds):
         raise table.refusal("only what takes the place of a `kernel` is counted beside another one: give a number")
+    times = table.number("times", 1.0)
+    if times != 1 and not any(isinstance(bound, str) for _, bound in bounds):
+        raise table.refusal("`times` goes with a kernel in `at_least` or `at_most`")
     limits = (
-        Limit(relation, None, bound) if isinstance(bound, str) else Limit(relation, bound)
+        Limit(relation, None, bound, times) if isinstance(bound, str) else Limit(relation, bound)
         for relation, bound in bounds
         if bound is not None
     )

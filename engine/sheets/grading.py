@@ -19,9 +19,11 @@ from secrets import randbits
 from typing import Any
 
 from engine.compile.limits import SOURCE_BYTES, decode
+from engine.lab.setups import Formula, Right, Setup
+from engine.lab.signatures import Declared, bare, kernels_in
 from engine.model.estimate import Estimate, gpu, no_estimate
 from engine.plan import settle
-from engine.records import Measurement, NotRunnable
+from engine.records import Choice, Measurement, NotRunnable
 from engine.service import service
 from engine.sheets.folder import load
 from engine.sheets.judging import Answer, Asked, Estimation, Run, Submission, passed, verdicts
@@ -129,7 +131,7 @@ def _printable(name: str) -> str:
     return "".join(letter if letter.isprintable() else "?" for letter in name)
 
 
-DEADLINE_S = 20.0  # of one run; the sheets' own solutions take less than one second
+DEADLINE_S = 20.0  # of one run; those of the sheets' own solutions take at most two seconds on a slow core
 
 
 def submit(sheet: Sheet, asked: Asked, session: str, deadline: float = DEADLINE_S) -> service.Handle:
@@ -142,9 +144,31 @@ def submit(sheet: Sheet, asked: Asked, session: str, deadline: float = DEADLINE_
     choice = asked
     if sheet.launch is None or choice.source is None:
         return service.submit(settle(choice), session, deadline=deadline)
-    setup = replace(sheet.launch, block=(str(choice.block_size), *sheet.launch.block[1:]))
-    file = choice.source_name or "kernel.cu"
+    file, setup = choice.source_name or "kernel.cu", launch_for(sheet, choice)
     return service.submit_own(setup, choice.n, choice.source, file, choice.schedule, session, again=False)
+
+
+def launch_for(sheet: Sheet, choice: Choice) -> Setup:
+    """Return the sheet's own launch of the text of a choice, whose parameters may have other names than in the
+    solution."""
+    assert sheet.launch is not None and choice.source is not None
+    setup = replace(sheet.launch, block=(str(choice.block_size), *sheet.launch.block[1:]))
+    texts = (sheet.solution, choice.source)
+    ours, theirs = (kernels_in(text).get(bare(setup.kernel), Declared(())).parameters for text in texts)
+    if setup.right is None or len(ours) != len(theirs):
+        return setup  # the launch itself says what is missing
+    return replace(setup, right=with_names(setup.right, dict(zip(ours, theirs, strict=True))))
+
+
+def with_names(right: Right | Formula, names: Mapping[str, str]) -> Right | Formula:
+    """Return what is right with other names for the parameters. `names`: {old name: new name}."""
+    out = names.get(right.out, right.out)
+    if isinstance(right, Right):
+        return replace(right, out=out, given=tuple(names.get(name, name) for name in right.given))
+    return Formula(out, _VARIABLE.sub(lambda found: names.get(found[0], found[0]), right.line))
+
+
+_VARIABLE = re.compile(r"(?<![\w.])[A-Za-z_]\w*\b(?!\s*\()")  # neither a function nor an attribute
 
 
 def answer_of(sheet: Sheet, handle: service.Handle, asked: Asked) -> Answer:

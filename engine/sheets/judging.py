@@ -7,11 +7,14 @@ judging(sheet, submission) -> the same for a caller that cannot wait and sends t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from engine.catalogue import kernel_named
 from engine.lab.checking import ORDERS, orders_of
+from engine.lab.pasted_source import device_part, without_own_headers
+from engine.lab.top_level import uncommented
 from engine.lectures import judge
 from engine.lectures.claim import Claim, Counted, Findings, Status, TimeRatio
 from engine.lectures.judge import counted, decided
@@ -24,6 +27,7 @@ from engine.records.words import size_text, whole_number
 from engine.sheets.sheet import Check, Limit, Question, Sheet, Verdict
 
 _LONGEST = 40  # characters of a number
+_OF_HOST = re.compile(r"\bmain[ \t]*\(|^[ \t]*#[ \t]*include[ \t]*<(?:iostream|vector|cuda_runtime)", re.MULTILINE)
 
 
 def answered(question: Question, words: str | None) -> Verdict:
@@ -68,6 +72,9 @@ Answer = Measurement | Estimate
 Run = Callable[[Asked], Answer]
 Judged = Generator[Asked, Answer, Verdict]  # asks for runs, receives their results, and returns a verdict
 NOT_TIMED = "Not timed: only what passes the other checks is."
+_MOST_TURNS = 256  # blocks that run one after the other: some two seconds
+NOT_RUN = "Not run: the file takes too many instructions for these sizes. First pass the checks that it misses."
+_MOST_AFTER_A_MISS = 2**20  # warp instructions of a check's runs: some 20 seconds
 CLOSE = 0.85  # of a required ratio of times: between it and the ratio itself an estimate decides nothing
 # At another size they would end in the same way and take as long again, so after one of them the file runs no more.
 _ENDS_ALL = ("compile-error", "timeout", "crashed", "refused")
@@ -104,14 +111,14 @@ def judging(
     the Measurement of each.
 
     `gpu`: whether there is one to time on; without one, times are estimated. Only a text that has passed all earlier
-    checks, and at least one, is timed: a shared GPU runs only texts that the emulator has tried. `seed`: draws one more
-    run for each check of the answer, at an N that the sheet does not show, so a table of its answers does not pass;
-    None: no such run.
+    checks, and at least one, is timed: a shared GPU runs only texts that the emulator has tried. A text that has missed
+    one is not run for long. `seed`: draws one more run for each check of the answer, at an N that the sheet does not
+    show, so a table of its answers does not pass; None: no such run.
     """
     runner = _Runner(sheet, submission, seed)
     good, ran = True, False
     for check in sheet.checks:
-        verdict = yield from _verdict(check, runner, submission, gpu, good and ran)
+        verdict = yield from _verdict(check, runner, submission, gpu, good and ran, not good)
         if not isinstance(check, Question):
             good, ran = good and verdict.passed is not False, ran or verdict.passed is True
         yield verdict
@@ -126,10 +133,12 @@ class _Runner:
     """Asks for the runs of a submission's file, each choice once, and for no more after a run that ends them all."""
 
     def __init__(self, sheet: Sheet, submission: Submission, seed: int | None) -> None:
-        self._kernel, self._submission, self._seed = sheet.function or "", submission, seed
         self.listed = sheet.launch is None  # the kernel is one of the catalogue
+        text = _without_host(submission.text) if self.listed and submission.text else submission.text
+        self._kernel, self._submission, self._seed = sheet.function or "", replace(submission, text=text), seed
         self._known: dict[Choice, Measurement] = {}
         self._ended: Measurement | None = None
+        self._longest, self._each = 0.0, 0.0  # warp instructions of the longest run, and those of it for an element
         self.hazardous = False
 
     def choices(self, check: Check, device: str) -> Iterator[Choice]:
@@ -146,7 +155,14 @@ class _Runner:
             self.hazardous = self.hazardous or found.status == "hazard"
             if found.status in _ENDS_ALL:
                 self._ended = found
+            took = (found.counters or {}).get("warp_instructions", 0)
+            if took >= self._longest:  # in a short one much is for the kernel, and not for the elements
+                self._longest, self._each = took, took / max(1, choice.n)
         return self._ended or self._known[choice]
+
+    def expected(self, choices: Sequence[Choice]) -> float:
+        """Return how many warp instructions the runs take that were not made yet, as far as the others tell."""
+        return self._each * sum(choice.n for choice in choices if choice not in self._known)
 
     def beside(self, choice: Choice, kernel: str) -> Generator[Asked, Answer, Measurement]:
         """Ask for the run of a kernel of the catalogue at the same sizes."""
@@ -158,6 +174,12 @@ class _Runner:
             assert isinstance(found, Measurement)
             self._known[choice] = found
         return self._known[choice]
+
+
+def _without_host(text: str) -> str:
+    """Return the text without its host code, in the same lines; only one with a `main` or a host's header has any."""
+    own, _ = without_own_headers(text)
+    return device_part(own) if own != text or _OF_HOST.search(text) else text
 
 
 def at_sizes_of(choice: Choice, kernel: str) -> Choice:
@@ -174,18 +196,27 @@ def at_sizes_of(choice: Choice, kernel: str) -> Choice:
     )
 
 
-def _verdict(check: Check | Question, runner: _Runner, submission: Submission, gpu: bool, good: bool) -> Judged:
+def _verdict(
+    check: Check | Question, runner: _Runner, submission: Submission, gpu: bool, good: bool, missed: bool
+) -> Judged:
+    """Return the verdict on a check. `good`: the file has passed all checks before, and one at least; `missed`: it has
+    missed one."""
     if isinstance(check, Question):
         return answered(check, submission.answers.get(check.name))
     if submission.text is None:
         return Verdict(check.name, False, "There is no .cu file.")
+    if (named := _named(check, submission.text)) is not None:
+        return named
     timed = isinstance(check.quantity, TimeRatio)
     if timed and not good:
         return Verdict(check.name, None, NOT_TIMED)
     if timed and not gpu:
         return (yield from _estimated(check, runner))
+    choices = list(runner.choices(check, "gpu" if timed else "emulator"))
+    if missed and runner.expected(choices) > _MOST_AFTER_A_MISS:
+        return Verdict(check.name, False, NOT_RUN)
     last, count = Verdict(check.name, True, ""), 0
-    for choice in _in_orders(check, runner, runner.choices(check, "gpu" if timed else "emulator")):
+    for choice in _in_orders(check, runner, choices):
         found = yield from runner.own(choice)
         if (ended := _ended(check, choice, found)) is not None:
             return ended
@@ -197,6 +228,15 @@ def _verdict(check: Check | Question, runner: _Runner, submission: Submission, g
     runs = "1 run" if count == 1 else f"{count} runs"
     sentence = {Status: f"Right in {runs}.", Findings: f"No hazard in {runs}."}.get(type(check.quantity))
     return replace(last, sentence=sentence or last.sentence)
+
+
+def _named(check: Check, text: str) -> Verdict | None:
+    """Return the verdict on a file that has a word that the check forbids, outside of comments; None: it has none."""
+    for number, line in enumerate(uncommented(text).split("\n") if check.without else (), start=1):
+        for word in check.without:
+            if re.search(rf"\b{re.escape(word)}\b", line):
+                return Verdict(check.name, False, f"The file has `{word}`. {check.advice}", number)
+    return None
 
 
 def _estimated(check: Check, runner: _Runner) -> Judged:
@@ -233,13 +273,25 @@ def _compared(check: Check, limit: Limit, choice: Choice, own: Estimate, ratio: 
     return Verdict(check.name, False, f"{needed} {check.advice}", own.line, ratio, bound)
 
 
-def _in_orders(check: Check, runner: _Runner, choices: Iterable[Choice]) -> Iterator[Choice]:
-    """Return the choices of a check; for an answer without hazards, one of them in other orders as well."""
-    usual = list(choices)
+def _in_orders(check: Check, runner: _Runner, usual: Sequence[Choice]) -> Iterator[Choice]:
+    """Return the choices of a check; for an answer without hazards, one of each type in other orders too."""
     yield from usual
     if isinstance(check.quantity, Status) and not runner.hazardous and all(one.schedule is None for one in usual):
-        again = usual[(len(usual) - 1) // 2]
-        yield from (replace(again, schedule=order) for order in (orders_of(again) if runner.listed else ORDERS))
+        for dtype in dict.fromkeys(one.dtype for one in usual):
+            of_type = [one for one in usual if one.dtype == dtype]
+            again = of_type[(len(of_type) - 1) // 2]
+            for order in orders_of(again) if runner.listed else ORDERS:
+                yield replace(_turns(again, of_type) if order.startswith("waves") else again, schedule=order)
+
+
+def _turns(again: Choice, usual: Sequence[Choice]) -> Choice:
+    """Return the choice for blocks that take turns: `again`, or the largest one with few blocks."""
+    few = [one for one in usual if _blocks(one) <= _MOST_TURNS]
+    return again if again in few or not few else max(few, key=_blocks)
+
+
+def _blocks(choice: Choice) -> int:
+    return -(-choice.n // choice.block_size)
 
 
 def _ended(check: Check, choice: Choice, found: Measurement) -> Verdict | None:
@@ -264,12 +316,13 @@ def _kept(check: Check, limit: Limit, choice: Choice, found: Measurement, runner
         if isinstance(check.quantity, TimeRatio):
             measurements = [beside, found]
         elif isinstance(check.quantity, Counted):
-            expected = counted(check.quantity, beside) if beside.counts else 0.0
+            expected = limit.times * counted(check.quantity, beside) if beside.counts else 0.0
     claim = Claim(check.name, "", "", check.aim, "", check.quantity, limit.relation, expected or 0)
     made = decided(claim, measurements)
     if made is None:
         return Verdict(check.name, None, f"Not timed: {measurements[0].reason or 'this GPU gave no time.'}")
-    line = found.findings[0].line if isinstance(check.quantity, Findings) and found.findings else None
+    hazards = check.quantity.of(found) if isinstance(check.quantity, Findings) else ()
+    line = hazards[0].line if hazards else None
     bound = None if isinstance(expected, tuple) else expected
     return Verdict(check.name, made.holds, _sentence(check, limit, made, choice, bound), line, made.value, bound)
 
@@ -281,15 +334,16 @@ def _sentence(check: Check, limit: Limit, made: judge.Verdict, choice: Choice, b
         case Counted(counter):
             said, wanted = f"{COUNTERS[counter].title}: {value:,.6g}", f"{bound:,.6g}"
             wanted += f" {'allowed' if limit.relation == 'at most' else 'needed'}"
-            wanted += f", as in {limit.against}" if limit.against else ""
+            as_in = "as in" if limit.times == 1 else f"{limit.times:g} times as many as in"
+            wanted += f", {as_in} {limit.against}" if limit.against else ""
             if made.holds:
                 return f"{said} at {_where(choice)}."
             return f"{_where(choice)}: {said} ({limit.relation} {wanted}). {check.advice}"
         case TimeRatio():
             said = f"{_where(choice)}: {own.time_us:,.1f} µs, {value:.2f} times as fast as {limit.against}"
             return f"{said}." if made.holds else f"{said} ({limit.relation} {bound:g} times needed). {check.advice}"
-        case Findings() if own.findings:
-            return f"{_where(choice)}: {own.findings[0].message} {check.advice}"
+        case Findings() as counting if hazards := counting.of(own):
+            return f"{_where(choice)}: {hazards[0].message} {check.advice}"
         case Status() if own.status == "hazard" and not made.holds:
             return f"{_where(choice)}: {own.reason} {check.advice}"
     return ""

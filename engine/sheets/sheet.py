@@ -69,17 +69,19 @@ class Runs:
 @dataclass(frozen=True)
 class Limit:
     """The condition on a quantity: its `relation` to `expected`, or if that is None, to the quantity of the kernel
-    `against`. Times are always compared with those of `against`."""
+    `against`, `times` as large. Times are always compared with those of `against`."""
 
     relation: Relation
     expected: float | tuple[str, ...] | None
     against: str = ""
+    times: float = 1.0
 
 
 @dataclass(frozen=True)
 class Check:
-    """A check of the student's file: in every one of `runs` the `quantity` must keep to all `limits`. `name`: in
-    answers and tables; `aim`: the task in a sentence; `advice`: for a student who misses it; `points`: for passing."""
+    """A check of the student's file: in every one of `runs` the `quantity` must keep to all `limits`, and no word of
+    `without` stands in the file. `name`: in answers and tables; `aim`: the task in a sentence; `advice`: for a student
+    who misses it; `points`: for passing."""
 
     name: str
     aim: str
@@ -88,6 +90,7 @@ class Check:
     limits: tuple[Limit, ...]
     runs: Runs
     points: float = 1.0
+    without: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -75,7 +75,7 @@ def looked_at(page: Page, url: str) -> None:
     expect(page.locator("[data-testid=stSkeleton]")).to_have_count(0)
 
 
-@pytest.mark.sampled(thorough=6)
+@pytest.mark.sampled(thorough=10)
 @pytest.mark.parametrize(
     ("url", "scheme"),
     [case(url, scheme, quick=False, thorough=url in PAGES and (at + dark) % 2 == 0, id=f"{url[:60]}-{scheme}")

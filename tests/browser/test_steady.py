@@ -140,6 +140,26 @@ def test_no_element_moves_in_any_kind_of_run(page: Page, address: str, choice: s
     assert watched(page, "Correct" if "present=1" in choice else "run just now") == {"moved": {}, "gone": {}}
 
 
+@pytest.mark.thorough
+def test_a_slide_stays_as_it_is_while_its_run_shows_its_progress(page: Page, address: str) -> None:
+    opened(page, f"{address}/?ladder=harris&rung=reduce_strided&n=1048576&present=1&reveal=all&show=rate")
+    page.evaluate(SETTLED)
+    page.evaluate("""() => {
+      window.most = 0;
+      const hall = document.querySelector('.st-key-hall'), high = hall.offsetHeight;
+      const look = () => {
+        if (document.querySelector('.st-key-working .stProgress')) window.waited = true;
+        window.most = Math.max(window.most, Math.abs(hall.offsetHeight - high));
+        requestAnimationFrame(look);
+      };
+      look();
+    }""")
+    page.keyboard.press("r")
+    page.wait_for_function("() => window.waited")
+    run_ended(page)
+    assert page.evaluate("() => [window.waited, window.most]") == [True, 0]
+
+
 def test_a_step_leaves_the_plot_as_it_is_and_marks_another_rung_in_it(page: Page, address: str) -> None:
     opened(page, f"{address}{HARRIS}")
     marked, pressed = page.locator(".ytick.current"), page.locator(".rungs [aria-pressed=true]")

@@ -37,7 +37,8 @@ def sizes_of(topic: Topic) -> tuple[int, ...]:
 
 # The quick run meets every kernel that compiles in less than a second with its middle block size, at many ragged
 # blocks. The thorough run draws one other case for each kernel: any size with that block size, many of the smallest,
-# one of the largest. A release runs every size with all three.
+# one of the largest; of kernels that compile for seconds only the middle block size, which other tests compile too. A
+# release runs every size with all three.
 QUICK_SIZES = (100, 4096 + 1)
 QUICK_LINES = 90  # of a kernel that compiles in less than a second
 MANY_BLOCKS, ONE_BLOCK = (100, 1000), 33
@@ -49,13 +50,14 @@ def cases_of(kernel: Kernel) -> Iterator[Any]:
     sizes, middle = sizes_of(topic_of(kernel)), kernel.block_sizes[len(kernel.block_sizes) // 2]
     first = next(((n, middle) for n in sizes if n in QUICK_SIZES), (sizes[0], middle))
     short = {kernel.block_sizes[0]: MANY_BLOCKS, kernel.block_sizes[-1]: (ONE_BLOCK,), middle: sizes}
-    others = [(n, block_size) for block_size, some in short.items() for n in sizes if n in some]
+    lean = kernel.text.count("\n") <= QUICK_LINES
+    others = [(n, size) for size, some in short.items() for n in sizes if n in some and (lean or size == middle)]
     others = [place for place in others if place != first]
     drawn = others[zlib.crc32(kernel.name.encode()) % len(others)] if others else first
     for n in sizes:
         for block_size in sorted(short):
             yield case(kernel, n, block_size, quick=(n, block_size) == first and first[0] in QUICK_SIZES
-                       and kernel.text.count("\n") <= QUICK_LINES,
+                       and lean,
                        thorough=(n, block_size) == drawn, id=f"{kernel.name}-{n}-{block_size}")  # fmt: skip
 
 
@@ -115,7 +117,7 @@ def test_a_kernel_that_is_wrong_on_purpose_is_found_out(kernel: Kernel):
     assert found.status in ("wrong", "hazard") and found.findings and found.reason
 
 
-@pytest.mark.sampled(quick=4, thorough=6)
+@pytest.mark.sampled(quick=4, thorough=9)
 @pytest.mark.parametrize(
     ("kernel", "dtype"),
     [
@@ -157,7 +159,7 @@ def test_a_kernel_that_never_ends_in_lockstep_ends_where_lanes_run_on_their_own(
     assert measured(choice, "independent:1").status == "ok"
 
 
-@pytest.mark.sampled(quick=5, thorough=3)
+@pytest.mark.sampled(quick=5, thorough=4)
 @pytest.mark.parametrize("grid_size", [case(grid_size, quick=grid_size == 7) for grid_size in (1, 2, 7, 300)])
 @pytest.mark.parametrize("kernel", [k for k in KERNELS.values() if k.coverage is None], ids=lambda k: k.name)
 def test_a_grid_stride_kernel_is_right_with_any_grid(kernel: Kernel, grid_size: int):

@@ -90,7 +90,7 @@ def test_walking_by_column_touches_32_sectors_and_shared_memory_repairs_it():
     assert per_request(padded, "shared_load", "wavefronts") == 1
 
 
-@pytest.mark.thorough
+@pytest.mark.sampled(quick=0, thorough=2)
 @pytest.mark.parametrize("kernel", [k for k in memory.KERNELS if k.parameter], ids=lambda k: k.name)
 def test_every_value_of_a_parameter_gives_the_right_answer_and_others_are_refused(kernel):
     choice = Choice(kernel.name, 100, 64, device="emulator")

@@ -83,7 +83,7 @@ def test_headers_of_the_include_folders_are_included(head: str) -> None:
     assert b".entry k(" in compile_source(Source("mine.cu", head + KERNEL, "int32"), "compute_90")
 
 
-@pytest.mark.sampled(quick=4)
+@pytest.mark.sampled(quick=4, thorough=3)
 @pytest.mark.parametrize("head", REFUSED)
 def test_the_list_of_opened_files_decides_alone(head: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the check of the text, and without Landlock, as the compilation runs in this process."""

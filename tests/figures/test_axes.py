@@ -19,7 +19,7 @@ def axes(figure: dict[str, Any]) -> list[dict[str, Any]]:
     return [value for name, value in figure["layout"].items() if name.startswith(("xaxis", "yaxis"))]
 
 
-@pytest.mark.sampled(quick=4)
+@pytest.mark.sampled(quick=4, thorough=2)
 @pytest.mark.parametrize(("ladder", "show"), [case(*names, quick=i < 4) for i, names in enumerate(PICTURES)])
 def test_a_logarithmic_axis_says_so(ladder: str, show: str) -> None:
     figure = json.loads(figures_of(opened(ladder=ladder, show=show))[0])

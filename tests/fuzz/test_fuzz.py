@@ -16,14 +16,14 @@ def must_be_answered(this: Case) -> None:
     assert found.kind != "broken rule", f"{found.text}\n{this.plan.choice} {this.schedule}\n{difference(this)}"
 
 
-@pytest.mark.sampled(quick=0, thorough=8)
+@pytest.mark.sampled(quick=0, thorough=16)
 @pytest.mark.parametrize("first", SOURCES)
 def test_broken_sources_get_an_answer_or_a_sentence(first: int) -> None:
     for number in range(first, first + PER_TEST):
         must_be_answered(case(5, number, sources=1.1))
 
 
-@pytest.mark.sampled(quick=0, thorough=8)
+@pytest.mark.sampled(quick=0, thorough=16)
 @pytest.mark.parametrize("first", PTX)
 def test_broken_ptx_gets_an_answer_or_a_sentence(first: int) -> None:
     for number in range(first, first + PER_TEST):

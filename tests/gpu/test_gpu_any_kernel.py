@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 import engine
-from engine.records import RunFailed
+from engine.records import NotRunnable, RunFailed
 from tests.backends.emulator.instructions.test_contraction import APART, DEEPER, FUSED, TYPES, N, text_of
 from tests.backends.emulator.instructions.test_contraction import arguments as rounded_arguments
 from tests.backends.emulator.test_multi_warp_groups import BLOCK, expected
 from tests.backends.emulator.test_multi_warp_groups import TEXT as GROUPS
+from tests.sentences import refused
 
 pytestmark = pytest.mark.gpu
 
@@ -59,6 +60,12 @@ def test_a_launch_is_timed_as_the_catalogue_s_kernels_are(cache):
     timing = engine.kernel(TEXT).time(4096, 256, arguments(1 << 20), shared=1024, cache=cache)
     assert len(timing.times_us) >= 15 and 0 < timing.low_us <= timing.time_us <= timing.high_us
     assert timing.clock == "event" and timing.floor_us is not None and timing.peers == {}
+
+
+def test_a_block_beyond_the_launch_bounds_is_not_blamed_on_registers():
+    text = "__global__ void __launch_bounds__(64) f(int *out) { out[threadIdx.x] = 1; }"
+    with refused("launch.bounds", NotRunnable):
+        engine.kernel(text).run(1, 72, (np.zeros(72, "i4"),), device="gpu")
 
 
 def test_a_write_just_past_the_end_is_noticed():

@@ -84,6 +84,12 @@ def test_the_input_that_others_share_survives_a_source_that_writes_it():
     assert run(choice).output == before
 
 
+def test_a_block_beyond_the_launch_bounds_is_not_blamed_on_registers():
+    bounded = SIGNATURE.replace("void", "void __launch_bounds__(64)")
+    with pytest.raises(NotRunnable, match=r"128 threads; its __launch_bounds__ allow 64"):
+        run(own(f"{bounded} {{ out[0] = 1; }}"))
+
+
 def test_a_block_that_no_gpu_takes_is_not_blamed_on_registers():
     def with_large_blocks(made):
         return replace(made, steps=(replace(made.steps[0], block=(2048, 1, 1)), *made.steps[1:]))

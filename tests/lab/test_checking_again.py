@@ -12,6 +12,7 @@ from engine.lab.setups import setup_of
 from engine.lab.templates import TEMPLATES
 from engine.plan import settle
 from engine.records import Choice
+from tests.sentences import sentence
 
 
 def of_template(name: str, old: str, new: str) -> Checked:
@@ -90,8 +91,62 @@ def test_a_sum_without_repeated_numbers_is_wrong() -> None:
     assert check_own(setup, 64, text, "mine.cu").measurement.status == "wrong"
 
 
+SUM = """__global__ void f(const int *in, int *out, int n) {
+    TYPE sum = 0;
+    for (int i = 0; i < n; i++) sum += in[i];
+    out[0] = sum;
+}
+"""
+
+
+@pytest.mark.parametrize(("kind", "status"), [("short", "wrong"), ("float", "wrong"), ("double", "ok"), ("long", "ok")])
+def test_a_sum_in_a_type_that_holds_only_small_ones_is_wrong(kind: str, status: str) -> None:
+    setup = setup_of("f<<<1, 1>>>(int32[n]=random, int32[1], n)", "out = sum(in)")
+    assert check_own(setup, 300, SUM.replace("TYPE", kind), "mine.cu").measurement.status == status
+
+
+LOCK = """__global__ void f(int *lock, int *sum) {
+    while (atomicCAS(lock, 0, 1) != 0);
+    __threadfence();
+    sum[0] += 1;
+    __threadfence();
+    atomicExch(lock, 0);
+}
+"""
+
+
+def test_a_lock_for_each_lane_is_right_since_volta() -> None:
+    setup = setup_of("f<<<2, 32>>>(int32[1], int32[1])")
+    found = check_own(setup, 1, LOCK, "mine.cu")
+    assert found.measurement.status == "deadlock" and found.remark is not None
+    assert sentence("checking.right-since-volta", found.remark)
+    assert check_own(setup, 1, LOCK, "mine.cu", "independent:1").measurement.status == "ok"
+    stays = LOCK.replace("    atomicExch(lock, 0);\n", "")
+    assert check_own(setup, 1, stays, "mine.cu").remark is None
+
+
 def test_a_factor_that_is_written_in_place_of_the_parameter_is_found() -> None:
     assert of_template("saxpy", "a * x[i]", "2.0f * x[i]").measurement.status == "wrong"
+
+
+CHANGED = """__global__ void f(SOURCE, int *out, int n) {
+    for (int i = 0; i < n; i++) out[i] = in[i];
+    *(int *)in = 0;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "status"), [("const int *in", "hazard"), ("int *in", "ok"), ("int *const in", "ok")]
+)
+def test_a_const_array_that_the_kernel_changes_is_found(source: str, status: str) -> None:
+    setup = setup_of("f<<<1, 1>>>(int32[n]=random, int32[n], n)", "out = copy(in)")
+    found = check_own(setup, 40, CHANGED.replace("SOURCE", source), "mine.cu").measurement
+    assert found.status == status and [one.kind for one in found.findings] == ["changed-input"] * (status != "ok")
+
+
+def test_a_factor_that_is_cut_to_a_whole_number_is_found() -> None:
+    assert of_template("saxpy", "a * x[i]", "int(a) * x[i]").measurement.status == "wrong"
 
 
 ORDERED = """__global__ void f(int *next, int *out, int n) {
@@ -165,3 +220,16 @@ def test_a_rungs_draft_is_tried_at_an_odd_size(old: str, new: str, status: str) 
     assert old in TEXT
     found = check_rung(replace(RUNG, source=TEXT.replace(old, new), source_name="mine.cu"))
     assert found.measurement.status == status and bool(found.remark) == (status == "wrong")
+
+
+def test_a_barrier_that_one_block_in_the_middle_leaves_out_is_found() -> None:
+    text = """__global__ void f(const int *in, int *out, int n) {
+    __shared__ int s[256];
+    int t = threadIdx.x, i = t + blockIdx.x * 256;
+    s[t] = i < n ? in[i] : 0;
+    if (blockIdx.x != 9) __syncthreads();
+    if (i < n) out[i] = s[255 - t];
+}"""
+    found = check_own(setup_of("f<<<(n + 255) / 256, 256>>>(int32[n]=range, int32[n], n)"), 10240, text, "mine.cu")
+    assert "shared-race" in [one.kind for one in found.measurement.findings]
+    assert "block 9" in (found.measurement.reason or "")

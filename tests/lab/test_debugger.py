@@ -14,6 +14,7 @@ from engine.lab.kernels import kernel
 from engine.lab.recording import record_rung
 from engine.plan import plan
 from engine.records import Launch, NotRunnable
+from tests.cases import case
 from tests.sentences import refused, says
 
 SUM = """struct Pair { float a; int b[3]; };
@@ -184,11 +185,14 @@ def test_a_long_recording_ends_with_a_sentence() -> None:
     assert found.state(line=4)["k"] > 1000
 
 
+FEW_LINES = 90  # of a kernel that is stepped through in seconds
 ENDING = [one for one in KERNELS.values() if one.emulated and one.processor == "gpu" and one.expect == "ok"]
 
 
-@pytest.mark.sampled(quick=40, thorough=20)
-@pytest.mark.parametrize("entry", ENDING, ids=lambda entry: entry.name)
+@pytest.mark.sampled(quick=0, thorough=20)
+@pytest.mark.parametrize("entry", [
+    case(each, quick=False, thorough=each.text.count("\n") <= FEW_LINES, id=each.name) for each in ENDING
+])  # fmt: skip
 def test_the_memory_at_the_end_is_the_answer_and_every_variable_can_be_told(entry: Kernel) -> None:
     """The unoptimised build of every kernel; all blocks of the last launch run together."""
     topic_n = {"matmul": 32, "transpose": 32, "matrix sums": 32}.get(entry.topic, 64 if entry.tile else 256)

@@ -49,6 +49,12 @@ def test_the_largest_is_the_last_and_in_odd_trials_the_first_of_negative_numbers
     assert (even == even.max()).sum() == (odd == odd.max()).sum() == 1
 
 
+def test_a_multiple_of_floats_that_is_cut_to_whole_numbers_is_found_in_further_trials() -> None:
+    for trial in range(7):
+        numbers = numbers_of("float32", trial=trial) * 2**trial
+        assert (numbers * 4 == np.rint(numbers * 4)).all() and np.mean(numbers * 2 == np.rint(numbers * 2)) < 0.6
+
+
 @pytest.mark.parametrize("count", [1000, 65_536, 1 << 20])
 def test_one_float_left_out_of_a_sum_is_found(count: int) -> None:
     numbers = numbers_of("float32", count)

@@ -247,6 +247,7 @@ TESTS = {
     "lanes_and_a_syncwarp_of_their_own": Litmus(PAIR, True, UNSEEN, "lanes", meet="__syncwarp(1u << thread);"),
     "lanes_and_volatile": Litmus(("V(X) = 1; MEET", "MEET b = V(X);"), True, UNSEEN, "lanes", shared=True),
     "warps_and_volatile": Litmus(("V(X) = 1; MEET", "MEET b = V(X);"), True, UNSEEN, "warps", shared=True),
+    "warps_and_volatile_in_global_memory": Litmus(("V(X) = 1; MEET", "MEET b = V(X);"), True, UNSEEN, "warps"),
     "warps_and_a_vote_of_the_block": Litmus(PAIR, False, {(1, 0, 1, 1)}, "warps", meet="a = __syncthreads_or(1);"),
     "warps_and_a_count_of_the_block": Litmus(PAIR, False, {(64, 0, 64, 1)}, "warps",
                                              meet="a = __syncthreads_count(1);"),
@@ -301,6 +302,15 @@ TESTS = {
     ),
     "lanes_and_the_sync_of_coalesced_threads": Litmus(
         PAIR, False, SEEN, "lanes", meet="__syncwarp(); cg::coalesced_threads().sync();", header=GROUPS
+    ),
+    "warps_and_the_read_only_cache": Litmus(
+        ("X = 1; MEET", "MEET b = __ldg(&X);"), True, SEEN, "warps", meet="__syncthreads();"
+    ),
+    "warps_and_an_earlier_read_of_the_read_only_cache": Litmus(
+        ("MEET X = 1;", "b = __ldg(&X); MEET"), False, {(0, 0, 0, 0)}, "warps", meet="__syncthreads();"
+    ),
+    "blocks_and_the_read_only_cache": Litmus(
+        ("X = 1; MEET", "MEET b = __ldg(&X);"), True, SEEN, meet="cg::this_grid().sync();", header=GROUPS
     ),
     "warps_and_the_sync_of_a_block": Litmus(
         PAIR, False, SEEN, "warps", meet="cg::this_thread_block().sync();", header=GROUPS
@@ -364,7 +374,7 @@ def is_quick(name: str) -> bool:
     return len(TESTS[name].threads) == 2 and not TESTS[name].header and "dekker" not in name
 
 
-@pytest.mark.sampled(quick=3, thorough=4)
+@pytest.mark.sampled(quick=3, thorough=8)
 @pytest.mark.parametrize("name", [case(name, quick=is_quick(name), id=name) for name in TESTS])
 def test_every_order_gives_an_allowed_outcome_and_races_are_reported(name: str) -> None:
     test = TESTS[name]

@@ -16,12 +16,12 @@ from engine.model.rungs import estimated
 from engine.plan import settle
 from engine.records import Choice, CompileError, NotRunnable, RunFailed
 from engine.sheets.folder import load, names, of_rung, recorded
-from engine.sheets.grading import START, trials
+from engine.sheets.grading import START, launch_for, trials
 from engine.sheets.judging import Answer, Asked, Estimation, Run, Submission, verdicts
 from engine.sheets.sheet import LEVELS, ORIGINS, Check, Question, Sheet
 from tests.sentences import wording
 
-SAMPLE = ("crovella-row-sums",)
+SAMPLE = ("first-saxpy",)
 SHEETS = [pytest.param(name, marks=() if name in SAMPLE else pytest.mark.thorough) for name in names()]
 
 
@@ -31,8 +31,9 @@ def run_of(sheet: Sheet) -> Run:
             return estimated(settle(asked.choice), "")
         choice = asked
         if sheet.launch is not None:
-            setup = replace(sheet.launch, block=(str(choice.block_size), *sheet.launch.block[1:]))
-            return check_own(setup, choice.n, str(choice.source), "mine.cu", choice.schedule, again=False).measurement
+            return check_own(
+                launch_for(sheet, choice), choice.n, str(choice.source), "mine.cu", choice.schedule, again=False
+            ).measurement
         try:
             return measure(settle(choice))
         except (NotRunnable, CompileError, RunFailed) as error:
@@ -41,7 +42,7 @@ def run_of(sheet: Sheet) -> Run:
     return run
 
 
-@pytest.mark.sampled(thorough=18)
+@pytest.mark.sampled(thorough=50)
 @pytest.mark.parametrize("name", SHEETS)
 def test_start_solution_and_wrong_answers_end_as_the_sheet_says(name: str) -> None:
     sheet = load(name)
@@ -80,11 +81,14 @@ OTHERS = {
     "the element of N in the inner loop": ("beyond-tiling-registers", "", {
         "            float n = tile_N[k][tx];\n": "", " * n;": " * tile_N[k][tx];"}),
     "no volatile": ("banks-pairs", "", {"volatile __shared__": "__shared__"}),
+    "parameters with other names": ("first-saxpy", "", {
+        "float a, const float *x, float *y, int n": "float factor, const float *y, float *in, int x", "i < n": "i < x",
+        "y[i] = a * x[i] + y[i]": "in[i] = factor * y[i] + in[i]"}),
     "work in one turn": ("barriers-needless", "", {"step < 4; ++step": "step < 1; ++step", "warp % 4 == step": "true"}),
 }  # fmt: skip
 
 
-@pytest.mark.sampled(quick=0, thorough=5)
+@pytest.mark.sampled(quick=0, thorough=10)
 @pytest.mark.parametrize("case", OTHERS)
 def test_another_right_answer_passes(case: str) -> None:
     name, rung, changes = OTHERS[case]

@@ -12,9 +12,10 @@ import pytest
 from engine.catalogue import KERNELS
 from engine.commands import main
 from engine.compile.limits import SOURCE_BYTES
+from engine.lab.setups import right_of
 from engine.sheets.folder import FOLDER as SHEETS
 from engine.sheets.folder import load
-from engine.sheets.grading import START, answers_in, handed_in, with_answers
+from engine.sheets.grading import START, answers_in, handed_in, with_answers, with_names
 from tests.sentences import says, sentence, wording
 
 SHEET = "crovella-row-sums"
@@ -50,7 +51,8 @@ def test_everybody_is_graded(folder: Path, capsys: pytest.CaptureFixture[str]) -
     for row in record["submissions"]:
         assert row["passed"] and row["reason"] is None
         assert {verdict["check"]: verdict["passed"] for verdict in row["checks"]} == {
-            "answer": True, "findings": True, "coalesced": True, "faster": True}  # fmt: skip
+            "answer": True, "findings": True, "coalesced": True, "together": True, "shared-work": True,
+            "faster": True}  # fmt: skip
 
 
 @pytest.mark.thorough
@@ -178,3 +180,15 @@ def test_a_submission_commands_no_terminal(tmp_path: Path, capsys: pytest.Captur
     assert main(["check", str(tmp_path / "eve.cu")]) == 2
     told = capsys.readouterr().out
     assert "owned" in told and "\x1b" not in told and "\x07" not in told
+
+
+@pytest.mark.parametrize(
+    ("right", "renamed"),
+    [
+        ("y = saxpy(x, y, a)", "x = saxpy(in, x, factor)"),
+        ("y = stencil(x, 3)", "x = stencil(in, 3)"),
+        ("y = a * sum(x) + x.sum() + np.abs(x_2)", "x = factor * sum(in) + in.sum() + np.abs(x_2)"),
+    ],
+)
+def test_what_is_right_is_told_with_the_names_of_a_files_parameters(right: str, renamed: str) -> None:
+    assert str(with_names(right_of(right), {"a": "factor", "x": "in", "y": "x"})) == renamed

@@ -106,6 +106,48 @@ def test_an_answer_that_is_right_in_one_order_alone_is_wrong(order: str) -> None
     assert found.passed is False and order in found.sentence
 
 
+HOSTED = """#include <iostream>
+#include "common.h"
+__global__ void reduce_strided(int *out) { *out = 1; }
+int main() { std::cout << 1; }
+"""
+
+
+def test_the_host_code_of_a_file_does_not_run() -> None:
+    run = Fake()
+    found = [*verdicts(sheet(CHECKS[0]), Submission(HOSTED), run)]
+    (text,) = {choice.source for choice in run.asked}
+    assert passed(found) and str(text).split("\n")[2] == HOSTED.split("\n")[2]
+    assert all(word not in str(text) for word in ("main", "iostream", "common.h"))
+
+
+def test_a_word_that_a_check_forbids_is_named_with_its_line() -> None:
+    one = sheet(replace(CHECKS[2], without=("atomicAdd",)))
+
+    def found(text: str) -> Verdict:
+        return next(verdicts(one, Submission(text), Fake()))
+
+    assert found("// no atomicAdd\n/*\natomicAdd */ atomic_add(); myatomicAdd();").passed
+    other = found("/*\n*/\n  atomicAdd(a, 1);")
+    assert other.passed is False and other.line == 3 and "`atomicAdd`" in other.sentence
+
+
+def test_each_type_is_tried_in_other_orders() -> None:
+    run, runs = Fake(), replace(RUNS, dtype=("int32", "float32"))
+    assert passed(verdicts(sheet(replace(CHECKS[0], runs=runs)), Submission("text"), run))
+    again = [(choice.dtype, choice.schedule) for choice in run.asked if choice.schedule]
+    assert again == [(dtype, order) for dtype in runs.dtype for order in ORDERS]
+
+
+def test_a_hazard_of_an_allowed_kind_does_not_count() -> None:
+    def found(*allowed: str) -> Verdict:
+        one = replace(CHECKS[1], quantity=Findings(allowed))
+        return next(verdicts(sheet(one), Submission("text"), Fake("hazard")))
+
+    assert found().passed is False and found().line == 7 and found("shared-race").passed is False
+    assert found("warp-race").passed and found("warp-race").line is None
+
+
 def test_a_hazard_is_told_by_the_findings_and_not_by_an_order() -> None:
     run = Fake("hazard")
     assert judged(run)["answer"].passed and all(choice.schedule is None for choice in run.asked)
@@ -154,6 +196,17 @@ def test_after_a_run_that_ends_a_file_no_other_is_tried(status: str) -> None:
     assert all(verdict.sentence == f"It is {status}." for verdict in found.values() if verdict.passed is False)
 
 
+@pytest.mark.parametrize("status", ["ok", "wrong"])
+def test_what_misses_a_check_is_not_run_for_long(status: str) -> None:
+    """A search by one thread alone took minutes at sizes at which all threads take seconds."""
+    run = Fake(status, at=4096, warp_instructions=40_000.0)
+    large = replace(CHECKS[2], name="large", runs=replace(RUNS, n=(70_000,), block_size=(32, 64)))
+    found = {one.check: one for one in verdicts(sheet(CHECKS[0], large, *CHECKS[1:3]), Submission("text"), run)}
+    assert found["large"].passed == (status == "ok") == any(choice.n == 70_000 for choice in run.asked)
+    assert status == "ok" or sentence("sheets.not-run", found["large"].sentence)
+    assert found["findings"].passed, "it needs one short run more"
+
+
 def test_a_counter_is_compared_with_a_number_or_with_a_kernel() -> None:
     found = judged(Fake(shared_load_conflicts=3.0, barriers=9.0))
     assert (found["banks"].value, found["banks"].limit) == (3, 0)
@@ -172,6 +225,15 @@ def test_a_seed_draws_one_more_run_at_another_n() -> None:
     one_size = replace(CHECKS[0], runs=replace(RUNS, n=(100,)))
     run = Fake()
     assert len([*verdicts(sheet(one_size), Submission("text"), run, seed=1)]) == 1 and len(run.asked) == 2 + len(ORDERS)
+
+
+def test_blocks_take_turns_in_a_run_with_few_of_them() -> None:
+    """With 66,000 elements in blocks of 32 a check took 6 s, and 20 s on a busy computer, where it was stopped."""
+    run = Fake()
+    check = replace(CHECKS[0], runs=replace(RUNS, n=(5000, 66000, 70000), block_size=(32,)))
+    assert next(verdicts(sheet(check), Submission("text"), run)).passed
+    asked = {choice.schedule: (choice.n, choice.block_size) for choice in run.asked if choice.schedule}
+    assert asked == {"independent:1": (66000, 32), "waves:1": (5000, 32)}
 
 
 def question(answer: str | float, *choices: str, tolerance: float = 0.0) -> Question:

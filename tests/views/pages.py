@@ -14,8 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from plotly import graph_objects
+from streamlit.components.v2 import manifest_scanner
 from streamlit.source_util import PageInfo
 from streamlit.testing.v1 import AppTest
+
+# Streamlit reads the metadata of all installed packages for every app. Once is enough: that takes half of a test.
+manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
 
 PATIENCE_S = 200  # a busy machine's run of a page
 DASHBOARD = Path(__file__).parents[2] / "dashboard.py"

@@ -23,8 +23,10 @@ _ASSEMBLED = f"Shared memory is counted {ASSEMBLED}, which joins neighbouring lo
 _KINDS = {"shared-race": "race", "global-race": "race", "warp-race": "race in a warp",
           "divergent-barrier": "divergent barrier", "uninitialised-shared": "not initialised",
           "uninitialised-heap": "not initialised", "uninitialised-local": "not initialised",
+          "uninitialised-variable": "not initialised",
           "use-after-free": "used after free", "bad-free": "wrong free",
-          "unawaited-copy": "copy not waited for",
+          "unawaited-copy": "copy not waited for", "stale-read": "stale cache", "not-restored": "not set to zero",
+          "changed-input": "input changed",
           "out-of-bounds": "out of bounds", "misaligned": "misaligned", "step-limit": "endless"}  # fmt: skip
 _HEADS = {"fall": "This rung is meant to lower", "rise": "This rung raises",
           "stay": "This rung leaves unchanged"}  # fmt: skip

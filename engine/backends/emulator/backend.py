@@ -11,7 +11,7 @@ from engine.backends.emulator.state.schedule import parse_schedule, schedule_lin
 from engine.catalogue import inputs_of
 from engine.records import Plan, Progress, Run
 
-SECONDS = 30.0  # below the worker's deadline, because the emulator can name the line
+SECONDS = 30.0  # of processor time, below the worker's deadline, because the emulator can name the line
 DEVICE = {"kind": "emulator", "name": "SIMT emulator (PTX)"}
 
 

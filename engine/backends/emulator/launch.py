@@ -19,7 +19,8 @@ from engine.backends.emulator.state.schedule import LOCKSTEP, Schedule
 from engine.backends.emulator.state.tensor_maps import encode_record
 from engine.backends.emulator.watching import results
 from engine.backends.emulator.watching.observer import Observer, hooks_of
-from engine.backends.launch_limits import check_residency, check_sizes
+from engine.backends.launch_limits import check_bound, check_residency, check_sizes
+from engine.backends.restored import not_restored
 from engine.compile.nvrtc import EMULATED_ARCHITECTURE, compile_launch
 from engine.records import (
     Array,
@@ -59,9 +60,9 @@ def run(
     """Execute `plan` on the emulator.
 
     `inputs`: buffer name -> array with the buffer's dtype and at least its count; never changed. `observers`: by
-    default every counter and the hazard checks. `seconds`: the time limit. Returns the first `plan.result_count`
-    elements of `plan.result` or, if the last step is a HostSum, that one number. Raises RunFailed, with the reason in
-    one sentence, or CompileError.
+    default every counter and the hazard checks. `seconds`: the limit of processor time. Returns the first
+    `plan.result_count` elements of `plan.result` or, if the last step is a HostSum, that one number. Raises RunFailed,
+    with the reason in one sentence, or CompileError.
     """
     return execute(plan, inputs, progress, observers, schedule, Options(seconds=seconds))
 
@@ -99,7 +100,8 @@ def execute(
     output = host_sum if host_sum is not None else device.read(plan.result, plan.result_count)
     totals = results.totals(watching)
     counts = Counts(totals, *_lines_and_caveats(programs, watching)) if totals else None
-    return Run(output, counts, results.findings(watching), tuple("".join(printed).splitlines()))
+    left = not_restored(plan, device.read)
+    return Run(output, counts, (*results.findings(watching), *left), tuple("".join(printed).splitlines()))
 
 
 class Device:
@@ -198,6 +200,7 @@ def _run_launch(
     options: Options | None,
     progress: Progress | None,
 ) -> Machine:
+    check_bound(step)
     check_residency(step)
     if schedule.kind == "independent":
         program = cut_at_atomics(program)

@@ -24,7 +24,7 @@ from engine.backends.gpu.launches import (
     explain_errors,
 )
 from engine.backends.gpu.memory import ALIGNMENT, GUARD_BYTE, GUARD_BYTES, stream
-from engine.backends.launch_limits import check_sizes
+from engine.backends.launch_limits import check_bound, check_sizes
 from engine.backends.timing.gpu import time_plan
 from engine.compile.names import readable
 from engine.compile.nvrtc import compile_source
@@ -101,6 +101,7 @@ class _Held:
         threads = launch.block[0] * launch.block[1] * launch.block[2]
         allowed = driver.funcGetAttribute(MAX_THREADS_PER_BLOCK, function)
         if threads > allowed:
+            check_bound(launch)  # the driver has one limit for bounds and registers
             raise NotRunnable(
                 f"{readable(launch.kernel)} uses so many registers that a block of it can have {allowed} threads."
             )

@@ -20,7 +20,8 @@ from cupy_backends.cuda.api import driver, runtime
 
 from engine.backends.cuda_failures import cuda_failure
 from engine.backends.gpu.memory import Arrays, Recipe, arrays_of, check_guards, fill, forget_inputs, stream
-from engine.backends.launch_limits import check_sizes
+from engine.backends.launch_limits import check_bound, check_sizes
+from engine.backends.restored import not_restored
 from engine.compile.nvrtc import TENSOR_MAP_BYTES, compile_launch, compile_source
 from engine.records import (
     Array,
@@ -78,7 +79,8 @@ def execute(prepared: Prepared) -> Run:
         prepared.enqueue()
         output = prepared.fetch()
         check_guards(prepared.plan, prepared.arrays)
-    return Run(output=output)
+        findings = not_restored(prepared.plan, lambda name, count: cupy.asnumpy(prepared.arrays[name][:count]))
+    return Run(output=output, findings=findings)
 
 
 def prepare(plan: Plan, recipe: Recipe) -> Prepared:
@@ -90,6 +92,8 @@ def prepare(plan: Plan, recipe: Recipe) -> Prepared:
         for step in plan.steps:
             if isinstance(step, Launch):
                 check_sizes(step)  # before the driver's own limit, which depends on the kernel's registers
+                if "__launch_bounds__" in step.source.text:
+                    check_bound(step)
                 launch, kept = (_shared_launcher if step.shared_bytes else launcher)(step, arrays)
                 steps.append(launch)
                 keep += kept

@@ -29,7 +29,7 @@ def test_random_ptx(seed: int) -> None:
     assert random_programs.of_ptx(seed, random_programs.three_ways(seed)) == []
 
 
-@pytest.mark.sampled(quick=0, thorough=2)
+@pytest.mark.sampled(quick=0, thorough=4)
 @pytest.mark.parametrize("kernel", range(random_programs.KERNELS_PER_FILE))
 def test_random_sources(kernel: int) -> None:
     assert random_programs.of_source(0, kernel, random_programs.three_ways(kernel)) == []
@@ -101,7 +101,7 @@ def _cases() -> list[tuple[str, str]]:
     return [(name, KERNELS[name].dtypes[number % len(KERNELS[name].dtypes)]) for number, name in enumerate(names)]
 
 
-@pytest.mark.sampled(quick=0, thorough=6)
+@pytest.mark.sampled(quick=0, thorough=10)
 @pytest.mark.parametrize(("kernel", "dtype"), _cases())
 def test_catalogue_kernels(kernel: str, dtype: str) -> None:
     try:

@@ -7,6 +7,7 @@ import pytest
 
 from engine.backends.emulator.state.machine import Machine, Options
 from engine.backends.emulator.state.memory import AddressSpace
+from engine.backends.emulator.state.schedule import LOCKSTEP, Schedule
 from engine.backends.emulator.watching import results
 from engine.records import RunFailed
 from tests.backends.emulator.small_kernels import execute, zeros
@@ -121,6 +122,15 @@ def test_the_deadline_ends_a_run():
     with pytest.raises(RunFailed, match="stopped after 0 s") as failure:
         execute(text, out=zeros(2), options=Options(seconds=0.0))
     assert failure.value.status == "timeout"
+
+
+def test_the_deadline_ends_a_run_of_many_short_chunks():
+    text = 'extern "C" __global__ void f(int *out) { if (blockIdx.x == 1) out[0] = 1; }'
+    for schedule in (LOCKSTEP, Schedule("waves", blocks_per_wave=1)):
+        with refused("machine.late-between-chunks", RunFailed) as failure:
+            execute(text, 9, schedule=schedule, out=zeros(2), options=Options(lanes=32, seconds=0.0))
+        assert failure.value.status == "timeout"
+    assert execute(text, 1, out=zeros(2), options=Options(seconds=0.0))["out"][0] == 0  # one short chunk is not cut off
 
 
 def test_an_unknown_instruction_is_named():

@@ -34,6 +34,7 @@ def expected(numbers: np.ndarray, size: int) -> np.ndarray:
     return (values + 10 * (values > 500).any(1, keepdims=True) + values[:, 5:6]).ravel()
 
 
+@pytest.mark.sampled(quick=2, thorough=2)
 @pytest.mark.parametrize("schedule", [None, "independent:2", "waves:1"])
 @pytest.mark.parametrize("size", [64, 512])
 def test_a_group_of_several_warps_sums_votes_and_waits(size: int, schedule: str | None) -> None:

@@ -41,6 +41,7 @@ def run_of(body: str, arrays: tuple[str, str] = ("a", "b")) -> None:
     engine.kernel(text).run(1, 32, (np.zeros(32, np.float32), np.arange(1, 33, dtype=np.int32), 32))
 
 
+@pytest.mark.sampled(quick=2)
 @pytest.mark.parametrize("arrays", [("a", "b"), ("b", "a")], ids=" before ".join)
 @pytest.mark.parametrize("name", ASTRAY)
 def test_an_access_beyond_its_array_is_found_wherever_the_array_lies(name: str, arrays: tuple[str, str]) -> None:

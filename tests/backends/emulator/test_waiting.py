@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from engine.backends.emulator.state.machine import Options
-from engine.backends.emulator.state.schedule import Schedule
+from engine.backends.emulator.state.schedule import LOCKSTEP, Schedule
 from engine.backends.emulator.watching import results
 from engine.records import RunFailed
 from tests.backends.emulator.small_kernels import GRID_SYNC, execute, zeros
@@ -49,6 +49,49 @@ def test_a_barrier_that_can_never_be_met_is_a_deadlock():
     }"""
     with refused("emulator.barriers-apart", RunFailed):
         execute(text, block=64, out=zeros(64))
+
+
+IN_REGISTERS = """extern "C" __global__ void f(int *out, int number, int count) {
+    __shared__ int s[64];
+    int t = threadIdx.x;
+    s[t] = t;
+    asm volatile("bar.sync %0, %1;" :: "r"(number), "r"(count) : "memory");
+    out[t] = s[63 - t];
+}"""
+
+
+@pytest.mark.parametrize(
+    ("number", "count", "key"), [(20, 64, "barrier.number"), (-1, 64, "barrier.number"), (2, 48, "barrier.count")]
+)
+def test_a_number_or_count_in_a_register_is_checked_too(number, count, key):
+    with refused(key, RunFailed):
+        execute(IN_REGISTERS, block=64, out=zeros(64), number=number, count=count)
+
+
+def test_a_number_and_a_count_may_be_in_registers():
+    out = execute(IN_REGISTERS, block=64, out=zeros(64), number=15, count=64)["out"]
+    np.testing.assert_array_equal(out, np.arange(64)[::-1])
+
+
+def test_each_warp_may_bring_a_count_of_its_own():
+    text = IN_REGISTERS.replace('"r"(number), "r"(count)', '"r"(t / 64), "r"(t < 64 ? 64 : 32)').replace(
+        "63 - t", "t ^ 1"
+    )
+    out = execute(text.replace("s[64]", "s[96]"), block=96, out=zeros(96), number=0, count=0)["out"]
+    np.testing.assert_array_equal(out, np.arange(96) ^ 1)
+
+
+ONE_BY_ONE = """extern "C" __global__ void f(int *out) {
+    asm volatile("bar.sync 1, 64;" ::: "memory");
+    out[threadIdx.x] = 7;
+}"""
+
+
+@pytest.mark.parametrize("schedule", [LOCKSTEP, Schedule("independent", seed=1)])
+def test_a_barrier_releases_no_more_threads_than_it_counts(schedule):
+    with pytest.raises(RunFailed, match="waits at the barrier of line 2 for threads that never come there"):
+        execute(ONE_BY_ONE, block=96, out=zeros(96), schedule=schedule)
+    assert execute(ONE_BY_ONE, block=128, out=zeros(128), schedule=schedule)["out"].sum() == 7 * 128
 
 
 def test_the_last_block_sees_all_others():

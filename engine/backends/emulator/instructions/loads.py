@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
+from engine.backends.emulator.instructions.arithmetic import comparison
 from engine.backends.emulator.instructions.memory_port import Port, address_reader, site_of
 from engine.backends.emulator.instructions.registry import Executor, executes
+from engine.backends.emulator.ptx.guarded_loads import Guard, guarded_loads
 from engine.backends.emulator.ptx.syntax import (
     WIDTHS,
     Address,
@@ -20,6 +24,7 @@ from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.registers.operands import Registers, constant, reader, writer
 from engine.backends.emulator.registers.values import UNSIGNED, restrict
 from engine.backends.emulator.state.machine import Machine
+from engine.records import Array
 
 
 def check_access(item: Instruction) -> None:
@@ -71,15 +76,34 @@ def load(machine: Machine, item: Instruction) -> Executor:
     port = Port(machine, site, offset, address)
     targets = target.items if isinstance(target, Vector) else (target,)
     puts = [writer(part, code, machine.program.widths, item.line) for part in targets]
-    if len(puts) == 1:
+    guard = guarded_loads(machine.program).get(item)
+    takers = _takers_reader(machine, guard, item.line) if guard is not None and machine.hooks.on_access else None
+    if len(puts) == 1 and takers is None:
         (put,) = puts
         return lambda registers, mask: put(registers, port.load(get(registers), mask)[0])
 
     def step(registers: Registers, mask: Mask) -> None:
+        if takers is not None:
+            port.takers = takers(registers, mask)
         for put, value in zip(puts, port.load(get(registers), mask), strict=True):
             put(registers, value)
 
     return step
+
+
+def _takers_reader(machine: Machine, guard: Guard, line: int) -> Callable[[Registers, Mask], Array | None]:
+    """Return a reader of the lanes that use a loaded value; None if all do."""
+    get = reader(guard.predicate, "pred", machine.program.widths, line)
+    made = comparison(machine, guard.made) if guard.made else None
+
+    def takers(registers: Registers, mask: Mask) -> Array | None:
+        if made is not None:
+            registers = list(registers)  # the predicate is set ahead of its place
+            made(registers, mask)
+        found: Array = get(registers)
+        return None if found.all() else found
+
+    return takers
 
 
 @executes(Traits("st", "av?v", check=check_access, writes=False, memory="store"))

@@ -1,8 +1,9 @@
 """Barriers in shared memory, used by cuda::barrier: mbarrier.init, arrive, expect_tx, try_wait and others.
 
 A thread waits in a loop around test_wait or try_wait. In the emulator its lanes stop before that instruction until the
-phase has ended or no other lane can run: the number of iterations depends on timing and is not counted. For the race
-checks an arrival sets a flag with a fence, and a lane that sees the phase end has read it.
+phase has ended or no other lane can run: the number of iterations depends on timing and is not counted. Where no wait
+follows, an unfinished phase is not waited for, because both instructions may return at once. For the race checks an
+arrival sets a flag with a fence, and a lane that sees the phase end has read it.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ import numpy as np
 
 from engine.backends.emulator.instructions.memory_port import Port, address_reader, as_signed
 from engine.backends.emulator.instructions.registry import Executor, executes
-from engine.backends.emulator.ptx.program import NO_REQUEST
+from engine.backends.emulator.ptx.block_order import reached_blocks
+from engine.backends.emulator.ptx.program import NO_REQUEST, Program
 from engine.backends.emulator.ptx.syntax import Address, Immediate, Instruction, InvalidPtx, Operand, PtxError, Sink
 from engine.backends.emulator.ptx.traits import Traits, describe
 from engine.backends.emulator.registers.masks import Mask
-from engine.backends.emulator.registers.operands import Reader, Registers, constant, reader, writer
+from engine.backends.emulator.registers.operands import Reader, Registers, constant, numbers_of, reader, writer
 from engine.backends.emulator.state.events import Site
 from engine.backends.emulator.state.machine import Machine
 from engine.backends.emulator.state.resident import (
@@ -246,6 +248,7 @@ class PhaseGate:
 
     def __init__(self, machine: Machine, item: Instruction) -> None:
         self.place = BarrierAddress(machine, item, "ld", "acquire")
+        self._patient = not _is_last_wait(machine.program, item)
         widths, line = machine.program.widths, item.line
         by_parity = "parity" in item.words
         get = reader(item.operands[2], "u32" if by_parity else "b64", widths, line)
@@ -258,14 +261,21 @@ class PhaseGate:
         self._parity = parity
 
     def passed(self, registers: Registers, mask: Mask) -> Array:
-        """Return which phases have ended, bool (height, width), after completing the arrivals in flight."""
+        """Return which phases have ended, bool (height, width). If waits may follow, arrivals in flight are completed
+        one after the other until they have."""
         keys, shape = self.place.keys(registers, mask), (mask.height, mask.width)
         lanes = lanes_of(keys, mask)
-        self.place.machine.resident.phases.deliver(lanes.keys)
-        words = self.place.words(lanes.keys)
-        self.place.check(are_initialised(words), lanes, mask, "that is not initialised")
+        self.place.check(are_initialised(self.place.words(lanes.keys)), lanes, mask, "that is not initialised")
+        awaited = lanes.of(self._parity(registers), shape)
+
+        def ended() -> Array:
+            made: Array = parity_of(self.place.words(lanes.keys)) != awaited
+            return made
+
+        if self._patient:
+            self.place.machine.resident.phases.deliver(lambda: lanes.keys[~ended()])
         made = np.zeros(shape, bool)
-        made[lanes.rows, lanes.columns] = parity_of(words) != lanes.of(self._parity(registers), shape)
+        made[lanes.rows, lanes.columns] = ended()
         return made
 
     def lacking(self, registers: Registers, mask: Mask) -> str:
@@ -302,7 +312,21 @@ def wait(machine: Machine, item: Instruction) -> Executor:
 
 
 def phase_gate_of(machine: Machine, item: Instruction) -> PhaseGate | None:
-    """Return the gate of a waiting instruction, None for others."""
-    return (
-        PhaseGate(machine, item) if item.words[0] == "mbarrier" and item.words[1] in ("test_wait", "try_wait") else None
-    )
+    """Return the gate of a waiting instruction; None for others, and for a wait that no other follows."""
+    return PhaseGate(machine, item) if _waits(item) and not _is_last_wait(machine.program, item) else None
+
+
+def _waits(item: Instruction) -> bool:
+    return item.words[0] == "mbarrier" and item.words[1] in ("test_wait", "try_wait")
+
+
+def _is_last_wait(program: Program, item: Instruction) -> bool:
+    """Return whether no path leads from a wait to it again or to another one. A called function has no such wait: its
+    caller may repeat it."""
+    first = [block.body[0] if block.body else None for block in program.blocks]
+    here = next((number for number, each in enumerate(first) if each is item), None)
+    if program.callees or here is None:
+        return False
+    after = [block.successors for block in program.blocks]
+    ahead = {place for start in after[here] for place in numbers_of(reached_blocks(after, start))}
+    return not any((each := first[place]) is not None and _waits(each) for place in ahead)

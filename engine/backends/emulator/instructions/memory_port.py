@@ -8,7 +8,7 @@ access the arrays one by one.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from engine.backends.emulator.ptx.dataflow import branch_registers, computed_registers, operand_varies
 from engine.backends.emulator.ptx.guesses import guesses
 from engine.backends.emulator.ptx.shared_arrays import shared_array_of
+from engine.backends.emulator.ptx.spared_loads import spared_loads
 from engine.backends.emulator.ptx.syntax import (
     WIDTHS,
     Address,
@@ -38,7 +39,7 @@ from engine.backends.emulator.state.memory import (
     LOCAL_WINDOW,
     RANGE_BITS,
     SHARED_WINDOW,
-    UNWRITTEN,
+    UNWRITTEN_PARTS,
     DeviceArray,
     Words,
     lane_indices,
@@ -46,6 +47,7 @@ from engine.backends.emulator.state.memory import (
 from engine.compile.names import readable
 from engine.records import Array, RunFailed
 
+_UNWRITTEN_AS = {1: (0xF5, 0xFF), 2: (0xFFF5,)}  # the content before any store, in elements of 1 or 2 bytes
 _LOCAL_ARRAYS = "the memory of its local arrays", "holds"
 _VERBS = {"ld": "reads", "st": "writes", "atom": "updates", "red": "updates"}
 
@@ -169,7 +171,7 @@ def site_of(machine: Machine, item: Instruction) -> Site:
     return Site(
         machine.next_site(), item.line, item.opcode, kind, space, WIDTHS[words[-1]] // 8, item.count, weak, tallies,
         uniform_address, uniform_value, decides, machine.program.requests.by_place.get(item.place),
-        item in guesses(machine.program), computed,
+        item in guesses(machine.program), computed, spared_loads(machine.program).get(item, ()),
     )  # fmt: skip
 
 
@@ -192,7 +194,6 @@ def plain_address(raw: Value) -> Array:
 
 
 _OF_BLOCKS = ("shared", "local")
-_UNWRITTEN = {4: UNWRITTEN, 8: UNWRITTEN << 32 | UNWRITTEN}  # by the bytes of a part; narrower ones can be data
 _REMEMBERED = 1000  # address patterns of one instruction
 
 
@@ -228,6 +229,7 @@ class Port:
         self._last: tuple[Value, Mask, Array] | None = None
         self._places: dict[tuple[bytes, int], _CheckedOffsets] = {}
         self._place: _CheckedOffsets | None = None
+        self.takers: Array | None = None  # the lanes that use what the next load yields, as in `Access`
 
     # ---- address spaces
 
@@ -264,6 +266,8 @@ class Port:
 
     def report(self, access: Access) -> None:
         """Report an access to the observers."""
+        if self.takers is not None:
+            access = replace(access, takers=self.takers)
         for hook in self.machine.hooks.on_access:
             hook(access)
 
@@ -450,13 +454,18 @@ class Port:
             where = (rows, columns) if space == "local" else (columns,)
             loaded = [words.load(at + number * part, part, where) for number in range(count)]
         if space == "local" and self.site.computed and self.machine.hooks.on_unwritten:
-            self._report_unwritten(loaded, mask)
+            part, values, unwritten = self.site.part, loaded, UNWRITTEN_PARTS.get(self.site.part)
+            if unwritten is None and words.marks is not None and np.isin(values[0], _UNWRITTEN_AS[part]).any():
+                rows, columns = lane_indices(mask)
+                values = [words.marks.load(at + number * part, part, (rows, columns)) for number in range(count)]
+                unwritten = 0
+            if unwritten is not None:
+                self._report_unwritten(values, mask, unwritten)
         return loaded
 
-    def _report_unwritten(self, values: Sequence[Array], mask: Mask) -> None:
+    def _report_unwritten(self, values: Sequence[Array], mask: Mask, unwritten: int) -> None:
         """Report a lane that has loaded nothing but local memory as it was before any store."""
-        unwritten = _UNWRITTEN.get(self.site.part)
-        if unwritten is None or not (values[0] == unwritten).any():
+        if not (values[0] == unwritten).any():
             return
         lanes = np.logical_and.reduce(
             [np.broadcast_to(each == unwritten, (mask.height, mask.width)) for each in values]
@@ -518,6 +527,8 @@ class Port:
     def _put_in_block(self, words: Words, at: Array, mask: Mask, values: Sequence[Array]) -> None:
         """Write values to shared or local memory at checked offsets."""
         part, space = self.site.part, "local" if words.words.ndim == 3 else "shared"
+        if words.marks is not None:
+            self._put_in_block(words.marks, at, mask, [np.full((1, 1), -1).astype(UNSIGNED[8 * part])] * len(values))
         if mask.dense is None and space == "shared" and at.shape[1] == 1 and part == words.unit:
             for number, value in enumerate(values):
                 words.put_rows((at[:, 0] >> words.shift) + number, mask, value)

@@ -7,7 +7,7 @@ moves rare code to the end of a function, and a loop's end in front of its body.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from heapq import heapify, heappop, heappush
 
 from engine.compile.control_flow import dominators, nodes_behind
@@ -55,6 +55,13 @@ def postdominators(after: Edges) -> list[int]:
         others = [place for place in range(len(after)) if place != block and common >> place & 1]
         meets.append(max(others, key=lambda place: behind[place].bit_count(), default=-1))
     return meets
+
+
+def places_behind(meets: Sequence[int], start: int) -> Iterator[int]:
+    """Yield the blocks that every path from `start` passes, nearest first. `meets`: the postdominators."""
+    place = start
+    while (place := meets[place]) >= 0:
+        yield place
 
 
 def _is_ordered(after: Edges, before: Edges) -> bool:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from engine.backends.emulator.ptx.block_order import postdominators
+from engine.backends.emulator.ptx.block_order import places_behind, postdominators, reached_blocks
 from engine.backends.emulator.ptx.program import BasicBlock, Program
 from engine.backends.emulator.ptx.special_registers import SPECIAL_REGISTERS
-from engine.backends.emulator.ptx.syntax import Instruction, Operand, Special
+from engine.backends.emulator.ptx.syntax import Immediate, Instruction, Operand, Special
 from engine.backends.emulator.ptx.traits import COMPUTING, reads, registers_of, traits_of, uses_and_defs, writes
 
 
@@ -64,34 +64,71 @@ def _divergent_blocks(blocks: tuple[BasicBlock, ...], meets: list[int], found: s
         guarded = last.guard is not None and last.guard.index in found
         if not guarded and not any(operand_varies(operand, found) for operand in last.operands):
             continue
-        ahead = [place for place in block.successors if place != meets[block.index]]
-        seen: set[int] = set()
-        while ahead:
-            place = ahead.pop()
-            if place not in seen:
-                seen.add(place)
-                ahead += [after for after in blocks[place].successors if after != meets[block.index]]
-        apart |= seen
+        apart |= _blocks_between(blocks, block, meets[block.index])
     return apart
 
 
-_MOVING = frozenset(("mov", "selp", "cvta", "prmt", "bfi", "bfe", "shf"))  # they do not ask what a value is
+def _blocks_between(blocks: tuple[BasicBlock, ...], block: BasicBlock, meet: int) -> set[int]:
+    """Return the blocks behind the branch of a block and in front of `meet`."""
+    ahead = [place for place in block.successors if place != meet]
+    seen: set[int] = set()
+    while ahead:
+        place = ahead.pop()
+        if place not in seen:
+            seen.add(place)
+            ahead += [after for after in blocks[place].successors if after != meet]
+    return seen
+
+
+@lru_cache(maxsize=256)
+def decides_about_memory(program: Program, place: int) -> bool:
+    """Return whether the branch of a block decides about a store or atomic outside local memory."""
+    blocks = program.blocks
+    meets = postdominators([block.successors for block in blocks])
+    between = _blocks_between(blocks, blocks[place], meets[place])
+    return any(
+        traits_of(item.opcode).memory in ("store", "atomic") and item.space != "local"
+        for index in between
+        for item in blocks[index].body
+    )
+
+
+@lru_cache(maxsize=256)
+def blocks_behind(program: Program, start: int) -> frozenset[int]:
+    """Return the blocks that every thread executes after the block `start` unless it returns, and that never lead
+    back."""
+    after = [block.successors for block in program.blocks]
+    return frozenset(
+        place
+        for place in places_behind(postdominators(after), start)
+        if program.blocks[place].body and not reached_blocks(after, place) >> start & 1
+    )
+
+
+@lru_cache(maxsize=256)
+def in_other_branches(program: Program, one: int, two: int) -> bool:
+    """Return whether a thread that executes one of two blocks need not come to the other one later."""
+    meets = postdominators([block.successors for block in program.blocks])
+    return two not in places_behind(meets, one) and one not in places_behind(meets, two)
+
+
+MOVING = frozenset(("mov", "selp", "cvta", "prmt", "bfi", "bfe", "shf"))  # they do not ask what a value is
 
 
 @lru_cache(maxsize=64)
 def computed_registers(program: Program) -> int:
     """Return the bit set of registers that arithmetic reads. The compiler may compute ahead of a condition and select
-    afterwards: what serves only a selection does not count."""
+    afterwards: what serves only a selection does not count. A selection of two constants is a condition as a number."""
     selected = read = computed = 0
     for item in program.instructions:
         bits, _ = uses_and_defs((item,), program.carry)
-        if item.words[0] == "selp":
+        if item.words[0] == "selp" and not all(isinstance(each, Immediate) for each in item.operands[1:3]):
             selected |= bits
         else:
             read |= bits
     for item in program.instructions:
         traits = traits_of(item.opcode)
-        if (traits is COMPUTING or traits.head == "setp") and item.words[0] not in _MOVING:
+        if (traits is COMPUTING or traits.head == "setp") and item.words[0] not in MOVING:
             bits, made = uses_and_defs((item,), program.carry)
             computed |= bits if not made & selected or made & read else 0
     return computed & ~selected

@@ -143,6 +143,11 @@ class Program:
         """Return whether it asks where the GPU's own shared memory begins, in which groups of several warps meet."""
         return any(operand == Special(RESERVED_PLACE) for item in self.instructions for operand in item.operands)
 
+    @property
+    def unset(self) -> int:
+        """Return the bit set of registers that a thread may read before it has written them."""
+        return self.blocks[0].live_in & ~(1 << self.carry)
+
     def block_at(self, place: int) -> BasicBlock:
         """Return the block at a place. In a call, a place is a block number minus a multiple of the block count."""
         return self.blocks[place % len(self.blocks)]

@@ -164,15 +164,20 @@ _BARRIERS = 16
 
 
 def check_barrier(item: Instruction) -> None:
-    """Raise InvalidPtx if the barrier's number or count is out of range."""
+    """Raise InvalidPtx if the barrier's number or count is a literal out of range."""
     numbers = item.operands[1:] if "red" in item.words else item.operands
-    for operand, name, most in zip(numbers, ("number", "count"), (_BARRIERS - 1, MAX_BLOCK), strict=False):
-        if not isinstance(operand, Immediate):
-            continue
-        if not 0 <= operand.value <= most or operand.bits:
-            raise InvalidPtx(f"the {name} of {item.opcode} is at most {most}")
-        if name == "count" and operand.value % 32:
-            raise InvalidPtx(f"the count of {item.opcode} is a multiple of 32 threads")
+    for operand, name in zip(numbers, ("number", "count"), strict=False):
+        if isinstance(operand, Immediate):
+            check_barrier_value(item, name, -1 if operand.bits else operand.value)
+
+
+def check_barrier_value(item: Instruction, name: str, value: int) -> None:
+    """Raise InvalidPtx if the barrier's "number" or "count" has a value out of range."""
+    most = _BARRIERS - 1 if name == "number" else MAX_BLOCK
+    if not 0 <= value <= most:
+        raise InvalidPtx(f"the {name} of {item.opcode} is at most {most}", item.line)
+    if name == "count" and value % 32:
+        raise InvalidPtx(f"the count of {item.opcode} is a multiple of 32 threads", item.line)
 
 
 describe(

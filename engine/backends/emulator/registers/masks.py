@@ -35,6 +35,22 @@ class Mask:
         self.whole = dense is None and self.row_index is None and self.column_index is None
         self._words: dict[int, Array] = {}
         self.splits: dict[bytes, tuple[Mask, Mask]] = {}
+        self._parts: dict[bytes, Mask] = {}
+
+    def part(self, chosen: Array) -> Mask | None:
+        """Return the lanes for which `chosen` (a row or column of the rectangle, or the whole) is true; None if there
+        are none."""
+        if not chosen.any():
+            return None
+        if self.dense is not None or 1 not in chosen.shape:
+            taken = np.broadcast_to(chosen, (self.height, self.width)) & (True if self.dense is None else self.dense)
+            return Mask(self.rows, self.columns, taken) if taken.any() else None
+        key = (b"r" if chosen.shape[1] == 1 else b"c") + chosen.tobytes()
+        if key not in self._parts:
+            rows = _subset(self.rows, chosen[:, 0]) if chosen.shape[0] > 1 else self.rows
+            columns = _subset(self.columns, chosen[0]) if chosen.shape[1] > 1 else self.columns
+            self._parts[key] = Mask(rows, columns)
+        return self._parts[key]
 
     @cached_property
     def row_key(self) -> bytes:
@@ -232,6 +248,12 @@ class Masks:
         made = self.from_dense(self.all_rows, self.all_columns, np.repeat(mask.warp_bits, WARP, axis=0))
         assert made is not None
         return made
+
+    def warps(self, mask: Mask) -> list[Mask]:
+        """Return the lanes of `mask` warp by warp."""
+        number = np.arange(self.shape[0]) // WARP
+        each = (self.rectangle(number == warp, self.all_columns) for warp in np.unique(number[mask.rows]))
+        return [part for warp in each if (part := self.common(mask, warp)) is not None]
 
     def minus(self, a: Mask, b: Mask) -> Mask | None:
         """Return the lanes of `a` that are not in `b`; `a` itself if the rectangles are disjoint."""

@@ -14,7 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from engine.backends.emulator.ptx.dataflow import blocks_behind, in_other_branches
 from engine.backends.emulator.ptx.program import BasicBlock, Program, polls
+from engine.backends.emulator.ptx.traits import check_barrier_value
 from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.registers.operands import fetch, put_back
 from engine.backends.emulator.running.calling import enter_function, leave_function
@@ -23,6 +25,7 @@ from engine.backends.emulator.running.lanes import Key, Lanes, Waiting
 from engine.backends.emulator.running.loops import LoopWatch
 from engine.backends.emulator.state.machine import EXPECTED_ERRORS, EmulatorFault, Machine
 from engine.catalogue.gpu_models import GPU, MULTIPROCESSORS
+from engine.compile.names import readable
 from engine.records import Array, Progress, RunFailed
 
 _PATIENCE = 64  # futile attempts before the run ends: the program may change course after some
@@ -113,6 +116,7 @@ def local_atomic(text: str) -> tuple[int, str] | None:
 
 _MANY_LANES = 256  # that repeat a compare-and-swap together
 _HELD_BACK = 1 << 20  # added to the crew of lanes that wait for others to repeat theirs
+_HALF, _LOW_HALF = 32, (1 << 32) - 1  # bits of an operand
 _CHECKED_STEPS = 128  # basic blocks between two checks of the clock
 
 
@@ -147,6 +151,7 @@ class Chunk:
                 lanes.registers = lanes.frames.of(key[0]).registers
                 ready = lanes.converged(code, key[0], mask)
                 if ready is None:
+                    self._meet(key[0])
                     continue
                 mask = ready
             if code.gate is not None:
@@ -157,6 +162,8 @@ class Chunk:
             if watch.watching and watch.stalls(key, mask):
                 groups.add(key, mask)
                 continue
+            if lanes.parked:
+                self._pass_by(code, mask)
             self._execute(code, key, mask)
             self._count_step(code)
             if self.gates.shut and self.gates.may_open():
@@ -179,7 +186,7 @@ class Chunk:
     def _execute(self, code: Code, key: Key, mask: Mask) -> None:
         lanes, step = self.lanes, None
         frame = lanes.frames.of(key[0]) if self.calls else lanes.frames.kernel
-        lanes.registers = frame.registers
+        lanes.registers = self.machine.registers = frame.registers
         registers = lanes.registers if mask.whole else lanes.scratch
         try:
             for hook in self.hooks.on_basic_block:
@@ -292,6 +299,8 @@ class Chunk:
         self.lanes.end(mask)
         if self.lanes.barriers:
             self._go_on(self.lanes.barriers.release_any(self.lanes.alive))
+        for place in self.lanes.parked.keys() - self.gates.shut:  # nobody waits for lanes that have ended
+            self.lanes.groups.add((place, 0), self.lanes.parked.pop(place))
 
     # ---- where lanes converge
 
@@ -319,16 +328,13 @@ class Chunk:
         assert item is not None and lanes.alive is not None
         for hook in self.hooks.on_barrier:
             hook(code.block, mask, lanes.alive)
-        registers = lanes.registers if mask.whole else lanes.scratch
-        numbers, counts, *_ = *(read(registers) for read in code.numbers), None, None
         if vote is not None:
             self.machine.resident.votes.cast(mask, np.broadcast_to(vote, (mask.height, mask.width)))
-        count = None if counts is None else int(counts.flat[0])
         stays = "arrive" not in item.words
         gone: list[Waiting] = []
-        for number, part in [(0, mask)] if numbers is None else lanes.by_value(numbers, mask):
-            for hook in () if count is None else self.hooks.on_part_arrives:
-                hook(number, part)
+        for number, count, part in self._parts(code, mask):
+            for part_hook in () if count is None else self.hooks.on_part_arrives:
+                part_hook(number, part)
             entry = Waiting(part, place, number, count, item.line, stays)
             other = lanes.barriers.contradicted(entry)
             if other is not None:
@@ -338,9 +344,35 @@ class Chunk:
                 )
                 raise self.machine.failure("deadlock", clause, item.line, "divergent-barrier")
             gone += lanes.barriers.arrive(entry, lanes.alive)
+            if count is not None:  # the next warp may belong to the next phase
+                self._go_on(gone)
+                gone = []
         self._go_on(gone)
         if not stays:
             self._resume_converged(place, [mask])
+
+    def _parts(self, code: Code, mask: Mask) -> list[tuple[int, int | None, Mask]]:
+        """Return the lanes that arrive at a barrier by its number and thread count, warp by warp if more come than it
+        counts."""
+        item, lanes = code.block.terminator, self.lanes
+        registers = lanes.registers if mask.whole else lanes.scratch
+        values = [read(registers) for read in code.numbers]
+        assert item is not None
+        parts: list[tuple[int, int | None, Mask]] = []
+        if not values:
+            parts = [(0, None, mask)]
+        elif len(values) == 1:
+            parts = [(number, None, part) for number, part in lanes.by_value(values[0], mask)]
+        else:
+            both = values[0].astype(np.int64) << _HALF | values[1]
+            for pair, part in lanes.by_value(both, mask):
+                number, threads = pair >> _HALF, pair & _LOW_HALF
+                apart = lanes.barriers.overfilled(number, threads, part)
+                parts += [(number, threads, one) for one in (lanes.masks.warps(part) if apart else (part,))]
+        for number, count, _ in parts:
+            check_barrier_value(item, "number", number & _LOW_HALF)
+            check_barrier_value(item, "count", count or 0)
+        return parts
 
     def _end_leavers(self) -> None:
         """End lanes whose only remaining step is to exit, before others wait for them at a barrier."""
@@ -365,6 +397,47 @@ class Chunk:
         """Let waiting lanes test their gates again."""
         for place, mask in self.gates.opened():
             self._resume_converged(place, [mask])
+
+    def _pass_by(self, code: Code, mask: Mask) -> None:
+        """Report the parked lanes that name lanes which are about to change memory behind that place."""
+        if not self.hooks.on_incomplete:
+            return
+        program = self.machine.program
+        for place in self.lanes.parked.keys() - self.gates.shut:
+            block = program.block_at(place)
+            if code.block.index in blocks_behind(program, block.index):
+                left_alone = self.lanes.passed_by(self.codes.at(place), place, mask)
+                if left_alone is not None:
+                    for hook in self.hooks.on_incomplete:
+                        hook(block.body[0].line, block.body[0].opcode, left_alone)
+
+    def _meet(self, place: int) -> None:
+        """Let lanes continue that wait for each other at a __syncwarp() and at those of other branches: since Volta
+        each lane may execute another one. Where all lanes come to one of them later, it is none of another branch."""
+        lanes, own = self.lanes, self.codes.at(place)
+        if len(lanes.parked) < 2 or not own.syncs:
+            return
+        program = self.machine.program
+        codes = {
+            other: code
+            for other, code in ((other, self.codes.at(other)) for other in sorted(lanes.parked))
+            if code is own or (code.syncs and in_other_branches(program, own.block.index, code.block.index))
+        }
+        met = lanes.meeting(codes) if len(codes) > 1 else None
+        if met is None:
+            return
+        item = own.block.body[0]
+        for hook in self.hooks.on_warp_meeting:
+            hook(item.line, item.opcode, *met)
+        for place, code in codes.items():
+            waiting = lanes.parked.pop(place, None)  # they run already if all others have ended
+            part = waiting and lanes.masks.common(waiting, met[0])
+            rest = waiting and lanes.masks.minus(waiting, met[0])
+            if rest is not None:
+                lanes.parked[place] = rest
+            if part is not None:
+                self._execute(code, (place, 0), part)
+                self._count_step(code)
 
     def _unblock(self) -> bool:
         """Let lanes continue without the lanes they name; False if no lane is left that could."""
@@ -401,14 +474,21 @@ _LOCAL_BYTES_PER_CHUNK = 1 << 28
 _STATIC_SHARED = 48 << 10  # bytes that a block may declare
 _MOST_SHARED = 227 << 10  # bytes of a block in total, on sm_90
 _MOST_LOCAL = 512 << 10
+_MOST_CONSTANT = 64 << 10  # bytes of all variables of a file
 
 
 def run(machine: Machine, progress: Progress | None = None) -> None:
     """Execute all blocks of a launch. RunFailed or PtxError if it fails."""
     _check_memory_limits(machine)
     codes = Codes(machine)
+    begun = 0  # blocks
     with np.errstate(all="ignore"):
         for first, count in _chunks(machine):
+            if (begun or machine.launch) and machine.late():  # a chunk itself may be too short to look at the clock
+                clause = f"the emulator was stopped after {machine.options.seconds:g} s and {begun:,} of "
+                clause += f"{machine.blocks:,} blocks of {readable(machine.program.name)}; choose a smaller N"
+                raise machine.failure("timeout", clause, 0)
+            begun += count
             resident = machine.admit(first, count)
             for started in machine.hooks.on_chunk:
                 started(resident.info)
@@ -431,6 +511,10 @@ def _check_memory_limits(machine: Machine) -> None:
     if static > _STATIC_SHARED or shared > _MOST_SHARED:
         size, limit = (static, _STATIC_SHARED) if static > _STATIC_SHARED else (shared, _MOST_SHARED)
         clause = f"{name} uses {size:,} bytes of shared memory; a block can have {limit:,}"
+        raise machine.failure("crashed", clause, 0)
+    constant = sum(variable.size for variable in machine.program.constants.values() if variable.space == "const")
+    if constant > _MOST_CONSTANT:
+        clause = f"the file has {constant:,} bytes of __constant__ memory; {_MOST_CONSTANT:,} are possible"
         raise machine.failure("crashed", clause, 0)
     if local > _MOST_LOCAL:
         clause = f"{name} uses {local:,} bytes of local memory; a thread can have {_MOST_LOCAL:,}"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from engine.backends.emulator.instructions.convergence import members_reader, members_register
 from engine.backends.emulator.instructions.dispatch import executors_of
 from engine.backends.emulator.instructions.mbarriers import PhaseGate, phase_gate_of
+from engine.backends.emulator.ptx.guarded_loads import guarding_registers
 from engine.backends.emulator.ptx.program import BasicBlock, polls, swaps
 from engine.backends.emulator.ptx.syntax import Immediate, Instruction, Register
 from engine.backends.emulator.ptx.traits import traits_of, uses_and_defs
@@ -36,6 +37,11 @@ class Code:
     counted: bool  # False for the jump around a guarded instruction
     polls: bool  # a loop that ends here reads memory that other lanes may change
     swaps: bool  # a loop that ends here repeats a compare-and-swap
+
+    @property
+    def syncs(self) -> bool:
+        """Return whether it starts with a __syncwarp()."""
+        return bool(self.block.body) and traits_of(self.block.body[0].opcode).head == "bar.warp.sync"
 
     def line_of(self, step: object) -> int:
         """Return the .cu line of the instruction that a step executes, or of the block's end."""
@@ -87,9 +93,10 @@ def _compile_block(machine: Machine, block: BasicBlock) -> Code:
     if item is not None and kind in ("call", "barrier"):  # arguments and a barrier's number are read after the block
         written = uses_and_defs(block.body, machine.program.carry)[1]
         live |= uses_and_defs((item,), machine.program.carry)[0]
+    used = block.uses | guarding_registers(machine.program, block)
     steps, lines = tuple(step for step, _ in made), tuple(line for _, line in made)
     return Code(
-        block, steps, lines, kind, decide, numbers, numbers_of(block.uses),
+        block, steps, lines, kind, decide, numbers, numbers_of(used),
         numbers_of(written & live), numbers_of(written & ~live),
         len(block.issued), members, members_of, gate, counted,
         polls(machine.program, block), swaps(machine.program, block),

@@ -10,7 +10,7 @@ is in the deepest call, and lanes that called together return together. Lanes in
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,7 +19,7 @@ import numpy as np
 from engine.backends.emulator.ptx.calls import Callee
 from engine.backends.emulator.ptx.program import Program
 from engine.backends.emulator.ptx.syntax import Instruction
-from engine.backends.emulator.registers.masks import WARP, Mask, Masks
+from engine.backends.emulator.registers.masks import WARP, Mask, Masks, any_per_warp, lane_words
 from engine.backends.emulator.registers.operands import Registers, expand_part, fetch
 from engine.backends.emulator.registers.values import Part, restrict
 from engine.backends.emulator.running.code import Code
@@ -136,10 +136,11 @@ class Frame:
 class Frames:
     """The open calls of a chunk."""
 
-    def __init__(self, program: Program, zeros: Registers) -> None:
+    def __init__(self, program: Program, zeros: Registers, start: Registers) -> None:
+        """`zeros`: the registers of a called function at its start; `start`: those of the kernel."""
         self._blocks = len(program.blocks)
         self._zeros = zeros
-        self.kernel = Frame(0, 0, None, None, None, 0, 0, list(zeros))
+        self.kernel = Frame(0, 0, None, None, None, 0, 0, list(start))
         self._open: dict[int, Frame] = {0: self.kernel}
         self._entered: dict[tuple[int, str], Frame] = {}
         self._made = 0
@@ -222,6 +223,12 @@ class Barriers:
         both = (each for each in others if (each.mask.columns & entry.mask.columns).any())
         return next((other for other in both if other.count != entry.count), None)
 
+    def overfilled(self, number: int, count: int, mask: Mask) -> bool:
+        """Return whether more than `count` threads of a block would be at barrier `number` together with these."""
+        entries = (entry.mask for entry in self._waiting.get(number, ()))
+        there = sum((entry.full_dense().sum(axis=0) for entry in entries), mask.full_dense().sum(axis=0))
+        return bool((there > count).any())
+
     def arrive(self, entry: Waiting, alive: Mask) -> list[Waiting]:
         """Let a group arrive at its barrier; return the released groups."""
         if entry.count is None and entry.number not in self._waiting and self._masks.same(entry.mask, alive):
@@ -284,7 +291,7 @@ class Lanes:
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
         self.masks = Masks(machine.threads, machine.rows, machine.resident.blocks)
-        self.frames = Frames(machine.program, machine.zeros)
+        self.frames = Frames(machine.program, machine.zeros, machine.start)
         self.registers: Registers = self.frames.kernel.registers
         self.scratch: Registers = list(machine.zeros)
         self.alive: Mask | None = self.masks.start
@@ -369,6 +376,23 @@ class Lanes:
             self.parked[place] = waits
         return self.masks.from_dense(self.masks.all_rows, self.masks.all_columns, full & ~late)
 
+    def meeting(self, codes: Mapping[int, Code]) -> tuple[Mask, Array] | None:
+        """Return the lanes parked at several places, given with their code, whose warps lack no lane that they name;
+        and for each the lanes that it names. None if there are none."""
+        alive, shape = self.alive, self.masks.shape
+        named, here, several = np.zeros(shape, np.uint32), np.zeros(shape, bool), np.zeros(shape, bool)
+        for place, code in codes.items():
+            self.registers = self.frames.of(place).registers
+            named += self._named(code, self.parked[place])
+            come = self.parked[place].full_dense()
+            several |= _in_warps(come) & _in_warps(here)
+            here |= come
+        assert alive is not None
+        lacking = _any_bits(named) & _bits_of(alive.full_dense() & ~here) != 0
+        met = here & several & ~np.repeat(lacking, WARP, axis=0)
+        mask = self.masks.from_dense(self.masks.all_rows, self.masks.all_columns, met)
+        return None if mask is None else (mask, named[np.ix_(mask.rows, mask.columns)])
+
     def inside(self, code: Code, mask: Mask) -> Registers:
         """Return the registers that a block reads, in the rows and columns of a mask."""
         if mask.whole:
@@ -390,8 +414,24 @@ class Lanes:
             found = self._whole[key] = (whole, mask, alive)
         return found[0]
 
+    def passed_by(self, code: Code, place: int, mask: Mask) -> Mask | None:
+        """Return the lanes parked at a place whose warps have a lane that they name among those of `mask`."""
+        self.registers, waiting = self.frames.of(place).registers, self.parked[place]
+        left_alone = self._wanted(code, waiting) & _bits_of(mask.full_dense())
+        full = waiting.full_dense() & np.repeat(left_alone != 0, WARP, axis=0)
+        return self.masks.from_dense(self.masks.all_rows, self.masks.all_columns, full)
+
     def _lacking(self, code: Code, mask: Mask, alive: Mask) -> Array:
         """Return the warps with a named living lane that has not arrived, bool[warps, B]."""
+        lacking: Array = self._wanted(code, mask) & _bits_of(alive.full_dense() & ~mask.full_dense()) != 0
+        return lacking
+
+    def _wanted(self, code: Code, mask: Mask) -> Array:
+        """Return the lanes that lanes of a mask name, as bits of uint32[warps, B]."""
+        return _any_bits(self._named(code, mask))
+
+    def _named(self, code: Code, mask: Mask) -> Array:
+        """Return the lanes that each lane of a mask names, as bits of uint32[T, B]."""
         assert code.members is not None
         index, local = code.members_of, self.scratch
         if index >= 0:
@@ -401,8 +441,20 @@ class Lanes:
         members = np.broadcast_to(code.members(local), (mask.height, mask.width))
         named = np.zeros(self.masks.shape, np.uint32)
         named[np.ix_(mask.rows, mask.columns)] = members if mask.dense is None else members & mask.words(4)
-        wanted = np.bitwise_or.reduce(named.reshape(-1, WARP, named.shape[1]), axis=1)
-        missing = (alive.full_dense() & ~mask.full_dense()).reshape(-1, WARP, named.shape[1])
-        bits = (np.uint32(1) << np.arange(WARP, dtype=np.uint32))[None, :, None]
-        absent = np.bitwise_or.reduce(np.where(missing, bits, np.uint32(0)), axis=1)
-        return (wanted & absent) != 0  # type: ignore[no-any-return]
+        return named
+
+
+def _any_bits(words: Array) -> Array:
+    """Return the bits that any lane of a warp has in its word: uint32[T, B] -> uint32[warps, B]."""
+    made: Array = np.bitwise_or.reduce(words.reshape(-1, WARP, words.shape[1]), axis=1)
+    return made
+
+
+def _in_warps(lanes: Array) -> Array:
+    """Return all lanes of the warps with a lane, bool[T, B]."""
+    return np.repeat(any_per_warp(lanes), WARP, axis=0)
+
+
+def _bits_of(lanes: Array) -> Array:
+    """Return lanes, bool[T, B], as bits of uint32[warps, B]."""
+    return lane_words(lanes.reshape(-1, WARP, lanes.shape[1]))[:, 0]

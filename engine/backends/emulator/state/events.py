@@ -6,13 +6,16 @@ The machine does not know its observers.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
+import numpy as np
+
 from engine.backends.emulator.ptx.program import BasicBlock, SharedRequest
+from engine.backends.emulator.ptx.spared_loads import Use
 from engine.backends.emulator.ptx.syntax import Instruction
 from engine.backends.emulator.registers.masks import Mask
-from engine.backends.emulator.registers.values import Value
+from engine.backends.emulator.registers.values import Value, restrict
 from engine.backends.emulator.state.memory import DeviceArray
 from engine.records import Array
 
@@ -27,7 +30,8 @@ class Site:
     word of shared memory and its result is unused. `uniform_address`, `uniform_value`: the address or value of an
     atomic is the same for all threads of a block. `decides_branch`: a branch depends on a value read by a volatile load
     or an atomic. `request`: the access that the assembler makes of it, if that differs. `guess`: a plain load whose
-    value a compare-and-swap confirms before it counts. `computed`: arithmetic reads a value that it loads.
+    value a compare-and-swap confirms before it counts. `computed`: arithmetic reads a value that it loads. `uses`: what
+    the program does with each loaded part; empty if every part counts.
     """
 
     number: int
@@ -45,6 +49,7 @@ class Site:
     request: SharedRequest | None = None
     guess: bool = False
     computed: bool = False
+    uses: tuple[Use, ...] = ()
 
     @property
     def shared_rule(self) -> str:
@@ -59,6 +64,11 @@ class Site:
     def words(self) -> frozenset[str]:
         """Return the parts of the opcode."""
         return frozenset(self.opcode.split("."))
+
+    @cached_property
+    def read_only(self) -> bool:
+        """Return whether this reads through the cache for data that no thread writes."""
+        return self.op == "ld" and "nc" in self.words
 
     @cached_property
     def arrives_later(self) -> bool:
@@ -79,6 +89,7 @@ class Access:
     are several. `values`: the stored or combined values, one array per part; empty for loads. `place`: for memory of a
     block, the same object whenever the instruction repeats the same addresses in all blocks; None if unknown. `sizes`:
     bytes per lane (height, width) of an asynchronous copy that reads less than it writes; None: all of `site.size`.
+    `takers`: the lanes that use the loaded value, bool, if the compiler loads ahead of a condition; None: all.
     """
 
     site: Site
@@ -89,6 +100,19 @@ class Access:
     values: tuple[Array, ...]
     place: object = None
     sizes: Array | None = None
+    takers: Array | None = None
+
+    def of_takers(self) -> Access | None:
+        """Return the access by the lanes that use its value; None if none does."""
+        if self.takers is None:
+            return self
+        part = self.mask.part(self.takers)
+        if part is None:
+            return None
+        height, width = self.takers.shape if part.dense is None else (1, 1)
+        rows = np.flatnonzero(self.takers[:, 0]) if height > 1 else None
+        columns = np.flatnonzero(self.takers[0]) if width > 1 else None
+        return replace(self, mask=part, address=restrict(self.address, rows, columns), place=None, takers=None)
 
 
 @dataclass(frozen=True)
@@ -118,6 +142,7 @@ class Hooks:
     on_unwritten: tuple[Callable[[Site, int, int], None], ...] = ()
     on_result: tuple[Callable[[Instruction, Mask, list[Value], list[Value]], None], ...] = ()
     on_warp_sync: tuple[Callable[[int, str, Mask, Array], None], ...] = ()
+    on_warp_meeting: tuple[Callable[[int, str, Mask, Array], None], ...] = ()
     on_shuffle: tuple[Callable[[int, Mask, Array], None], ...] = ()
     on_incomplete: tuple[Callable[[int, str, Mask], None], ...] = ()
     on_fence: tuple[Callable[[int, str, Mask], None], ...] = ()

@@ -17,9 +17,18 @@ from engine.backends.emulator.ptx.program import Program
 from engine.backends.emulator.ptx.special_registers import SPECIAL_REGISTERS, Size, SpecialContext
 from engine.backends.emulator.ptx.syntax import WIDTHS, PtxError, Symbol, Variable
 from engine.backends.emulator.registers.masks import WARP, Mask
+from engine.backends.emulator.registers.operands import numbers_of
 from engine.backends.emulator.registers.values import UNSIGNED
 from engine.backends.emulator.state.events import NO_HOOKS, ChunkInfo, Hooks
-from engine.backends.emulator.state.memory import UNWRITTEN, AddressSpace, DeviceArray, Words, code_addresses, lay_out
+from engine.backends.emulator.state.memory import (
+    UNWRITTEN,
+    UNWRITTEN_PARTS,
+    AddressSpace,
+    DeviceArray,
+    Words,
+    code_addresses,
+    lay_out,
+)
 from engine.backends.emulator.state.resident import ResidentBlocks
 from engine.backends.emulator.state.schedule import LOCKSTEP, Schedule
 from engine.backends.emulator.state.store_buffer import StoreBuffer
@@ -39,7 +48,8 @@ class Options:
     """How to execute: no option may change an answer or a counter.
 
     `lanes`: lanes per chunk. `flat`: give every register one value per lane. `sums`: keep indices as outer sums.
-    `step_limit`: basic blocks per chunk. `seconds`: time limit of the run, counted from the creation of these options.
+    `step_limit`: basic blocks per chunk. `seconds`: limit of the thread's processor time, counted from the creation of
+    these options, so that other work on the computer stops no run.
     """
 
     lanes: int | None = None
@@ -47,7 +57,7 @@ class Options:
     sums: bool = True
     step_limit: int = 1_000_000
     seconds: float | None = None
-    begun: float = field(default_factory=time.monotonic)
+    begun: float = field(default_factory=time.thread_time)
 
 
 @dataclass
@@ -95,6 +105,13 @@ class Machine:
         self.clock = 0  # issued instructions
         kinds = {bits: np.zeros((1, 1), UNSIGNED[bits]) for bits in set(self.program.widths)}
         self.zeros = [kinds[bits] for bits in self.program.widths]
+        # What a kernel's registers hold at its start: a variable without a value must not look like a zero.
+        self.start = list(self.zeros)
+        for index in numbers_of(self.program.unset):
+            pattern = UNWRITTEN_PARTS.get(self.program.widths[index] // 8)
+            if pattern is not None:
+                self.start[index] = np.full_like(self.zeros[index], pattern)
+        self.registers = self.start  # of the frame whose lanes run
         self.units = {space: _unit(self.program, space) for space in ("shared", "local")}
         self._specials: dict[str, Array] = {}
         self._random = np.random.default_rng(self.schedule.seed) if self.schedule.kind == "independent" else None
@@ -106,13 +123,23 @@ class Machine:
         data = np.frombuffer(self.arguments[param.name], np.uint8)
         return self.space.add(f"parameter {number} of {self.program.name}", data, _ELEMENT, constant=True).base
 
+    @cached_property
+    def _marks_local(self) -> bool:
+        """Return whether stores to local memory are marked: elements of 1 or 2 bytes may equal the first content."""
+        loads = (item for item in self.program.instructions if item.words[0] == "ld" and item.space == "local")
+        asked = bool(self.hooks.on_unwritten) and not self.program.callees  # calls copy structures
+        return asked and any(WIDTHS[item.words[-1]] < 32 for item in loads)
+
     # ---- called by `running`
 
     def admit(self, first: int, count: int) -> ResidentBlocks:
         """Make these blocks resident, with fresh shared and local memory."""
         memories = {"shared": Words(self.shared_extent, self.units["shared"], (count,))}
         if self.local_size:
-            memories["local"] = Words(self.local_size, self.units["local"], (self.rows, count), UNWRITTEN)
+            local = Words(self.local_size, self.units["local"], (self.rows, count), UNWRITTEN)
+            if self._marks_local:
+                local.marks = Words(self.local_size, self.units["local"], (self.rows, count))
+            memories["local"] = local
         info = ChunkInfo(self.launch, first, count, self.rows, self.threads, self.shared_extent)
         self._specials = {}
         independent = self.schedule.kind == "independent"
@@ -135,9 +162,9 @@ class Machine:
             self.resident.stores.drain()
 
     def late(self) -> bool:
-        """Return whether the time limit has passed."""
+        """Return whether the run has used up its processor time."""
         seconds, begun = self.options.seconds, self.options.begun
-        return seconds is not None and time.monotonic() > begun + seconds
+        return seconds is not None and time.thread_time() > begun + seconds
 
     # ---- called by executors
 

@@ -123,13 +123,15 @@ def code_addresses(functions: Sequence[str]) -> dict[str, int]:
 
 # What local memory holds before a thread writes it: no number as a float, a half or a double, and no index of an array.
 UNWRITTEN = 0xFFF5FFF5
+UNWRITTEN_PARTS = {4: UNWRITTEN, 8: UNWRITTEN << 32 | UNWRITTEN}  # by the bytes of a part; narrower ones can be data
 
 
 class Words:
     """Shared memory of a chunk as words[count, B], or local memory as words[count, T, B], of `unit` (4 or 8) bytes.
 
     The words of all blocks at one address are adjacent, so an address that is the same in every block moves a whole
-    row. Narrower elements are extracted from words, and wider ones combined from two words.
+    row. Narrower elements are extracted from words, and wider ones combined from two words. `marks`: memory of the same
+    size, of ones where something was stored; None if nobody asks.
     """
 
     def __init__(self, size: int, unit: int, lanes: tuple[int, ...], start: int = 0) -> None:
@@ -140,6 +142,7 @@ class Words:
         if start:
             self.words.view(np.uint32)[...] = start
         self.flat = self.words.reshape(-1)
+        self.marks: Words | None = None
 
     def rows(self, index: Array, mask: Mask) -> Array:
         """Return for each thread of a mask the word at its index, in the mask's columns."""

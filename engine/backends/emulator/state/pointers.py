@@ -101,6 +101,15 @@ def _origins(program: Program) -> dict[int, set[str]]:
 
 
 @lru_cache(maxsize=64)
+def spaces_of_shared(program: Program) -> tuple[str, ...]:
+    """Return the spaces of accesses that may reach shared memory: with a generic address too, if the program makes one
+    of a shared array."""
+    items = (item for block in program.blocks for item in block.body)
+    generic = any(item.words[:2] == ("cvta", "shared") or item.words[:1] == ("mapa",) for item in items)
+    return ("shared", "") if generic else ("shared",)
+
+
+@lru_cache(maxsize=64)
 def smallest_part(program: Program, spaces: tuple[str, ...]) -> int:
     """Return the bytes of the smallest access to these spaces, at most 4: the granularity of their race checks."""
     items = [item for block in program.blocks for item in block.body if item.space in spaces]

@@ -181,16 +181,18 @@ class Phases:
         self._in_flight.append(_Delivery(arrive, mask, active.copy()))
         self.changes += 1
 
-    def deliver(self, keys: Array) -> None:
-        """Perform all arrivals in flight to the barriers `keys`, in the order they were sent."""
+    def deliver(self, wanted: Callable[[], Array]) -> None:
+        """Perform arrivals in flight in the order they were sent, as long as `wanted` names their barriers: those of a
+        phase that nobody waits for stay in flight."""
         if not self._in_flight:
             return
-        wanted = np.unique(keys)
+        keys = np.unique(wanted())
         for each in self._in_flight:
-            arriving = (each.keys >= 0) & np.isin(each.keys, wanted)
+            arriving = (each.keys >= 0) & np.isin(each.keys, keys)
             if arriving.any():
                 each.keys = np.where(arriving, -1, each.keys)
                 each.arrive(each.mask if arriving.all() else Mask(each.mask.rows, each.mask.columns, arriving))
+                keys = np.unique(wanted())
         self._in_flight = [each for each in self._in_flight if (each.keys >= 0).any()]
 
 

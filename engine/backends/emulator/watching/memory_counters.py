@@ -19,7 +19,7 @@ from engine.backends.emulator.registers.masks import WARP, Mask
 from engine.backends.emulator.registers.values import OuterSum, plain
 from engine.backends.emulator.state.events import Access, ChunkInfo
 from engine.backends.emulator.state.machine import Machine
-from engine.backends.emulator.watching.counters import LineCounter, counts, warps_of
+from engine.backends.emulator.watching.counters import LineCounter, counts
 from engine.backends.emulator.watching.wavefronts import SECTOR, WORD, global_sectors_batch, shared_wavefronts_batch
 from engine.records import Array
 
@@ -51,7 +51,6 @@ def aggregated_sectors(access: Access, apart: int) -> int:
 
 
 _CACHED = 1 << 15
-_MASKS = 1 << 10  # that wait to be counted, and cannot be freed before
 _NEVER: list[tuple[int, int]] = []  # an access that was not seen before
 _BEYOND, _FAR = 1 << 20, 1 << 50  # more bytes than shared memory has, and than two arrays are apart
 
@@ -176,57 +175,6 @@ class MemoryRequests(LineCounter):
             second += judged[1] * count
             most = max(most, judged[2])
         return main, second, most
-
-
-@counts
-class BusiestWarp(LineCounter):
-    """The most loads from global memory that one warp makes in a launch: at a line, and at all lines together."""
-
-    names = ("busiest_warp_loads",)
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._most = 0
-        self._loads: dict[tuple[int, int], tuple[Mask, list[int]]] = {}  # by the line and the mask of the loads
-        self._of_warps: dict[int, Array] = {}  # line -> int64[T / 32, B] of this chunk
-
-    def on_chunk(self, info: ChunkInfo) -> None:
-        """Find the busiest warp of the last chunk: the next chunk has other blocks."""
-        self.settle()
-
-    def on_access(self, access: Access) -> None:
-        """Count a load for its mask; `settle` finds the warps, as a loop has few masks."""
-        if access.site.op != "ld" or access.space != "global" or {"const", "param"} & access.site.words:
-            return
-        key = access.site.line, id(access.mask)
-        found = self._loads.get(key)
-        if found is None:
-            if len(self._loads) > _MASKS:
-                self._add_up()
-            found = self._loads[key] = (access.mask, [0])
-        found[1][0] += 1
-
-    def settle(self) -> None:
-        """Find the warp with the most loads of the chunk."""
-        self._add_up()
-        for line, of_warps in self._of_warps.items():
-            row = self.row(line)
-            row[0] = max(row[0], int(of_warps.max()))
-        if self._of_warps:
-            self._most = max(self._most, int(np.sum(list(self._of_warps.values()), axis=0).max()))
-        self._of_warps = {}
-
-    def totals(self) -> dict[str, float]:
-        """Return the most loads at all lines together."""
-        self.settle()
-        return {self.names[0]: self._most}
-
-    def _add_up(self) -> None:
-        for (line, _), (mask, loads) in self._loads.items():
-            added = warps_of(mask) * loads[0]
-            before = self._of_warps.get(line)
-            self._of_warps[line] = added if before is None else before + added
-        self._loads = {}
 
 
 def _at_one_word(mask: Mask, space: str) -> tuple[int, int, int]:

@@ -57,11 +57,16 @@ class Observer:
     def on_warp_sync(self, line: int, opcode: str, mask: Mask, members: Array) -> None:
         """A warp-synchronous instruction; `members`: the lanes that each lane names, as the bits of a uint32."""
 
+    def on_warp_meeting(self, line: int, opcode: str, mask: Mask, members: Array) -> None:
+        """Lanes of a warp that name each other have met at different __syncwarp(), each with an `on_warp_sync` of its
+        own behind this; `line`: of one of them."""
+
     def on_shuffle(self, line: int, mask: Mask, source: Array) -> None:
         """A shuffle; `source`: the row that each row reads, (T, 1) or (T, columns of the mask)."""
 
     def on_incomplete(self, line: int, opcode: str, mask: Mask) -> None:
-        """A warp-synchronous instruction is about to run although lanes it names will never arrive."""
+        """Lanes wait at a warp-synchronous instruction for lanes that they name and that never arrive: these wait
+        elsewhere or have gone on, and have not just ended."""
 
     def on_fence(self, line: int, opcode: str, mask: Mask) -> None:
         """A memory fence."""
@@ -116,6 +121,9 @@ def hooks_of(observers: Sequence[Observer]) -> Hooks:
         on_unwritten=tuple(one.on_unwritten for kind, one in every if kind.on_unwritten is not Observer.on_unwritten),
         on_result=tuple(one.on_result for kind, one in every if kind.on_result is not Observer.on_result),
         on_warp_sync=tuple(one.on_warp_sync for kind, one in every if kind.on_warp_sync is not Observer.on_warp_sync),
+        on_warp_meeting=tuple(
+            one.on_warp_meeting for kind, one in every if kind.on_warp_meeting is not Observer.on_warp_meeting
+        ),
         on_shuffle=tuple(one.on_shuffle for kind, one in every if kind.on_shuffle is not Observer.on_shuffle),
         on_incomplete=tuple(
             one.on_incomplete for kind, one in every if kind.on_incomplete is not Observer.on_incomplete

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import ModuleType
 
-from engine.backends.emulator.watching import counters, memory_counters
+from engine.backends.emulator.watching import busiest_warp, counters, memory_counters
 from engine.backends.emulator.watching.counters import ALL_COUNTERS, LineCounter
 from engine.backends.emulator.watching.observer import Observer
 from engine.backends.emulator.watching.races.hazards import Hazards
 from engine.records import Finding
 from engine.records.counters import COUNTERS, IN_JSON, with_derived
 
-COUNTING: tuple[ModuleType, ...] = (counters, memory_counters)  # importing a module registers its counters
+# Importing a module registers its counters.
+COUNTING: tuple[ModuleType, ...] = (counters, memory_counters, busiest_warp)
 
 
 def all_counters() -> tuple[LineCounter, ...]:

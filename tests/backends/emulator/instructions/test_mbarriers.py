@@ -162,6 +162,75 @@ def test_a_missing_wait_is_found(name: str) -> None:
     assert any(re.match(message, each) for each in messages), messages
 
 
+ONCE = (
+    MBARRIER[: MBARRIER.index("extern")]
+    + """extern "C" __global__ void f(const int *a, int *out, int n) {
+    __shared__ __align__(16) int s[64];
+    __shared__ unsigned long long bar;
+    int t = threadIdx.x, done = 0;
+    if (t == 0) asm volatile("mbarrier.init.shared::cta.b64 [%0], COUNT;" :: "r"(at(&bar)));
+    __syncthreads();
+    PRODUCE
+    WAIT
+    out[t] = done ? s[63 - t] : -1;
+}"""
+)
+TRY = """asm volatile("{.reg .pred p; mbarrier.WHICH.parity.shared::cta.b64 p, [%1], 0; selp.b32 %0, 1, 0, p;}"
+                 : "=r"(done) : "r"(at(&bar)) : "memory");"""
+ONE_COPY = BULK.replace("full[k]", "bar").replace("s[k]", "s").replace("64 * i", "0")
+
+
+def once(wait: str, produce: str = "s[t] = a[t]; arrive(&bar);", count: int = 64) -> str:
+    return ONCE.replace("WAIT", wait).replace("PRODUCE", produce).replace("COUNT", str(count))
+
+
+@pytest.mark.parametrize("which", ["test_wait", "try_wait"])
+def test_a_wait_that_is_not_repeated_returns_at_once(which: str) -> None:
+    tried = TRY.replace("WHICH", which)
+    assert -1 in watched(once(tried), 64, 64, INDEPENDENT, grid=1)[0]
+    _, messages = watched(once(tried + "done = 1;"), 64, 64, INDEPENDENT, grid=1)
+    assert any(" there is no __syncthreads() between them" in each for each in messages)
+    for schedule in (LOCKSTEP, INDEPENDENT):
+        out, messages = watched(once(tried + "done = 1;", ONE_COPY, 1), 64, 64, schedule, grid=1)
+        assert out.sum() != NUMBERS[:64].sum() and messages
+
+
+@pytest.mark.parametrize(
+    "repeat", ["while (!done) {TRY}", "TRY if (!done) while (!done) {TRY}", "TRY wait(&bar, 0); done = 1;"]
+)
+def test_a_wait_that_another_may_follow_waits(repeat: str) -> None:
+    tried = TRY.replace("WHICH", "try_wait")
+    for schedule in (LOCKSTEP, INDEPENDENT):
+        for produce, count in (("s[t] = a[t]; arrive(&bar);", 64), (ONE_COPY, 1)):
+            out, messages = watched(once(repeat.replace("TRY", tried), produce, count), 64, 64, schedule, grid=1)
+            np.testing.assert_array_equal(out, NUMBERS[63::-1])
+            assert not messages
+
+
+ARRIVE = "arrive(&bar);"
+EXPECT = 'asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], 256;" :: "r"(at(&bar)) : "memory");'
+HALVES = """for (int k = 0; k < 64; k += 32)
+        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], 128, [%2];"
+                     :: "r"(at(s + k)), "l"(a + k), "r"(at(&bar)) : "memory");"""
+
+
+@pytest.mark.parametrize("schedule", [LOCKSTEP, INDEPENDENT], ids=lambda schedule: schedule.kind)
+@pytest.mark.parametrize(
+    ("copies", "right"),
+    [
+        (EXPECT + HALVES + ARRIVE, True),
+        (HALVES + EXPECT + ARRIVE, True),
+        (ARRIVE + EXPECT + HALVES, False),
+        (EXPECT.replace("256", "128") + HALVES + ARRIVE, False),
+    ],
+    ids=["expected", "expected late", "expected in the next phase", "half expected"],
+)
+def test_bytes_beyond_what_a_phase_expects_arrive_after_it(copies: str, right: bool, schedule: Schedule) -> None:
+    out, messages = watched(once("wait(&bar, 0); done = 1;", f"if (t == 0) {{ {copies} }}", 1), 64, 64, schedule, 1)
+    assert (out == NUMBERS[63::-1]).all() == right
+    assert bool(messages) != right and all("asynchronous copy" in each for each in messages)
+
+
 ENDING = {
     "one arrival too few": (mbarrier(FULL="65"), "waits for a barrier phase that never ends: 64 of 65 arrivals "),
     "bytes that nobody copies": (
@@ -227,7 +296,7 @@ FETCHES = {
 }
 
 
-@pytest.mark.sampled(thorough=4)
+@pytest.mark.sampled(thorough=8)
 @pytest.mark.parametrize(
     "architecture",
     [case("compute_90", quick=False), case("compute_80", quick=False, thorough=False)],

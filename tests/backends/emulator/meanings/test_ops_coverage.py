@@ -67,7 +67,7 @@ def opcodes(ptx: str) -> set[str]:
     return {opcode for opcode in found if opcode.split(".")[0] not in ELSEWHERE}
 
 
-@pytest.mark.sampled(quick=4)
+@pytest.mark.sampled(quick=4, thorough=3)
 @pytest.mark.parametrize("architecture", [case(name, quick=name == EMULATED_ARCHITECTURE) for name in ARCHITECTURES])
 @pytest.mark.parametrize("name", programs())
 def test_every_arithmetic_instruction_has_a_meaning(name: str, architecture: str) -> None:

@@ -146,6 +146,7 @@ ENDING = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(thorough=2)
 @pytest.mark.parametrize("schedule", [case(order, quick=order == LOCKSTEP, id=order.kind) for order in SCHEDULES])
 @pytest.mark.parametrize("name", sorted(ENDING))
 def test_a_loop_that_ends_is_left_alone(name: str, schedule: Schedule) -> None:
@@ -164,7 +165,7 @@ TREES = ("reduce_interleaved", "reduce_sequential", "reduce_grid_stride_atomic",
          "trapezoid_sequential", "row_sums_block", "matmul_tiled", "max_shared")  # fmt: skip
 
 
-@pytest.mark.thorough
+@pytest.mark.sampled(quick=0, thorough=3)
 @pytest.mark.parametrize("name", TREES)
 def test_a_forgotten_increment_at_the_default_size_is_told_within_seconds(name: str) -> None:
     texts = forgotten(KERNELS[name].text)

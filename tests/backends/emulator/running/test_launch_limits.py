@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from engine.records import NotRunnable
+from engine.records import NotRunnable, RunFailed
 from tests.backends.emulator.small_kernels import execute, zeros
 from tests.sentences import refused
 
@@ -47,3 +47,20 @@ def test_a_cooperative_grid_must_fit_on_the_gpu(block: int, shared: int, fits: i
     assert execute(MEET, grid=fits, **sizes, out=zeros(1))["out"][0] == fits
     with pytest.raises(NotRunnable, match=rf"{fits:,}\b.*\b{block}\b.*{fits + 1:,}\b"):
         execute(MEET, grid=fits + 1, **sizes, out=zeros(1))
+
+
+BOUND = COUNT.replace("void f", "void __launch_bounds__(64, 2) f")
+
+
+def test_a_block_beyond_the_launch_bounds_is_refused() -> None:
+    for block in (64, (8, 4, 2)):
+        assert execute(BOUND, block=block, out=zeros(1))["out"][0] == 1
+    with refused("launch.bounds", NotRunnable):
+        execute(BOUND, block=(8, 9, 1), out=zeros(1))
+
+
+def test_more_constant_memory_than_a_gpu_has_is_refused() -> None:
+    text = "__constant__ int a[SIZE]; __constant__ int b[2];" + COUNT.replace("gridDim.x", "a[out[0]] + b[1]")
+    assert execute(text, defines=(("SIZE", 16_382),), out=zeros(1))["out"][0] == 0
+    with refused("launch.constant-memory", RunFailed):
+        execute(text, defines=(("SIZE", 16_383),), out=zeros(1))

@@ -48,7 +48,7 @@ def on_gpu(name):
     return all(not hasattr(step, "function") for step in made.steps)
 
 
-@pytest.mark.sampled(quick=4)
+@pytest.mark.sampled(quick=4, thorough=3)
 @pytest.mark.parametrize("way", [case(way, quick=way in ("flat", "small chunks")) for way in sorted(WAYS)])
 @pytest.mark.parametrize("name", SAMPLE)
 def test_shapes_and_chunks_change_nothing(name, way):
@@ -77,6 +77,7 @@ RACY_LOOPS = """extern "C" __global__ void f(const int *in, int *out) {
 }"""
 
 
+@pytest.mark.sampled(thorough=2)
 @pytest.mark.parametrize("way", [case(way, quick=way == "flat, small chunks") for way in sorted(WAYS)])
 def test_dense_divergence_is_the_same_in_all_shapes(way):
     values = np.random.default_rng(2).integers(1, 1000, 64 * 9).astype(np.int32)

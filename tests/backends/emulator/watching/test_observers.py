@@ -7,8 +7,14 @@ import pytest
 
 from engine.backends.emulator.launch import execute
 from engine.backends.emulator.state.events import NO_HOOKS
-from engine.backends.emulator.watching.counters import ALL_COUNTERS, LineCounter, WarpSynchronisations, counts
-from engine.backends.emulator.watching.memory_counters import BusiestWarp
+from engine.backends.emulator.watching.busiest_warp import BusiestWarpInstructions, BusiestWarpLoads
+from engine.backends.emulator.watching.counters import (
+    ALL_COUNTERS,
+    Instructions,
+    LineCounter,
+    WarpSynchronisations,
+    counts,
+)
 from engine.backends.emulator.watching.observer import Observer, hooks_of
 from engine.records import Buffer, Choice, Finding, Launch, Plan, Source
 from engine.records.counters import COUNTERS, IN_JSON
@@ -103,8 +109,26 @@ def test_the_busiest_warp_is_the_one_with_the_most_loads(loads, lines):
         int i = threadIdx.x;
         {loads}
     }}"""
-    counter = BusiestWarp()
+    counter = BusiestWarpLoads()
     launched(text, grid=8, block=128, observers=[counter], x=zeros(256), y=zeros(256))
     most = max(lines) if "else" in loads else sum(lines)
     assert counter.totals() == {"busiest_warp_loads": most}
     assert tuple(row["busiest_warp_loads"] for row in counter.by_line("test.cu").values()) == lines
+
+
+@pytest.mark.parametrize(("work", "shares"), [
+    ("y[i] = i;", True),
+    ("if (i < 128) for (int k = 0; k < 9; ++k) y[i] += k;", True),
+    ("if (threadIdx.x / 32 == 1) for (int k = 0; k < 99; ++k) y[i] += k;", False),  # one warp of each block
+    ("if (i == 0) for (int k = 0; k < 99; ++k) y[k] = k;", False),
+])  # fmt: skip
+def test_a_warp_that_works_for_the_others_has_many_more_instructions(work, shares):
+    text = f"""extern "C" __global__ void f(volatile int *y) {{
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        {work}
+    }}"""
+    busiest, every = BusiestWarpInstructions(), Instructions()
+    launched(text, grid=8, block=128, observers=[busiest, every], y=zeros(1024))
+    most, average = busiest.totals()["busiest_warp_instructions"], every.totals()["warp_instructions"] / 32
+    assert sum(row["busiest_warp_instructions"] for row in busiest.by_line("test.cu").values()) >= most
+    assert (average <= most < 8 * average) if shares else most > 3 * average

@@ -7,16 +7,23 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from engine.backends.emulator.registers.masks import WARP
 from engine.backends.emulator.registers.values import plain, spread, starts_of
 from engine.backends.emulator.state.events import Access, ChunkInfo
 from engine.records import Array
 
-_SAMPLE = 8  # blocks of a chunk whose shared memory is checked once blocks differ
+_FEW = 8  # blocks of a chunk whose shared memory is checked once blocks differ
+_LANES, _BYTES = 1 << 15, 1 << 20  # of more blocks together, if lanes run in any order
+_MOST_BY_BLOCK = 1 << 12  # lanes of blocks that are checked by themselves, as some have read a flag and others not
 
 
-def sample_of(blocks: int) -> Array:
-    """Return the blocks of a chunk that represent all once they differ: evenly spaced, first and last included."""
-    return np.unique(np.linspace(0, blocks - 1, _SAMPLE).astype(np.int64))
+def sample_of(info: ChunkInfo, in_order: bool) -> Array:
+    """Return the blocks of a chunk that represent all once they differ: evenly spaced, first and last included.
+
+    Runs that search for faults, with lanes in any order, check more blocks, so mostly all of them.
+    """
+    more = 0 if in_order else min(_LANES // info.rows, _BYTES // max(1, info.shared_bytes))
+    return np.unique(np.linspace(0, info.blocks - 1, max(_FEW, more)).astype(np.int64))
 
 
 @dataclass(frozen=True)
@@ -63,9 +70,9 @@ class AccessLanes:
         return AccessLanes(address, low, high, block, change(self.rows), change(self.columns), offset, self.unique)
 
 
-def lanes_in_sample(access: Access, sample: Array, info: ChunkInfo) -> AccessLanes | None:
+def lanes_in_sample(access: Access, sample: Array, info: ChunkInfo, by_warp: bool = False) -> AccessLanes | None:
     """Return the lanes of an access to shared memory in the sampled blocks. Lanes count from the chunk's
-    first block."""
+    first block. `by_warp`: the lanes of each warp by themselves."""
     mask, address = access.mask, plain(access.address)
     position = np.searchsorted(mask.columns_at(), sample)
     inside = position < mask.width
@@ -85,15 +92,20 @@ def lanes_in_sample(access: Access, sample: Array, info: ChunkInfo) -> AccessLan
     if mask.dense is not None:
         chosen = mask.dense[:, taken]
         fields = [field[chosen] for field in fields]
-    return _by_address([field.ravel() for field in fields]) if fields[0].size else None
+    if not fields[0].size:
+        return None
+    return _by_address([field.ravel() for field in fields], sample.size, info.rows if by_warp else 0)
 
 
-def lanes_in_all_blocks(access: Access, info: ChunkInfo) -> AccessLanes:
-    """Return one entry per address; the first and last lane represent a row or column with one address."""
+def lanes_in_all_blocks(access: Access, info: ChunkInfo, by_block: bool = False) -> AccessLanes:
+    """Return one entry per address; the first and last lane represent a row or column with one address. `by_block`: of
+    each block by themselves, unless there are many."""
     mask, address = access.mask, plain(access.address).astype(np.int64)
     rows, columns = mask.rows_at(), mask.columns_at()
     if mask.dense is not None:
         address = spread(address, (mask.height, mask.width))
+    elif by_block and address.shape[0] * mask.width <= _MOST_BY_BLOCK:
+        address = spread(address, (address.shape[0], mask.width))
     shape = address.shape
     low_row, high_row = (rows[:, None], rows[:, None]) if shape[0] > 1 else (rows[:1, None], rows[-1:, None])
     low_column, high_column = columns[None, :], columns[None, :]
@@ -112,11 +124,13 @@ def lanes_in_all_blocks(access: Access, info: ChunkInfo) -> AccessLanes:
     return AccessLanes(address, high if (low == high).all() else low, high, none, at_row, at_column, none)
 
 
-def _by_address(fields: list[Array]) -> AccessLanes:
-    """Return one entry per address and block; the first and last lane represent all lanes that share it. The lanes of
-    a block are in their order."""
+def _by_address(fields: list[Array], blocks: int, rows_of_block: int) -> AccessLanes:
+    """Return one entry per address and block, and per warp if the rows of a block are given; the first and last lane
+    represent all lanes that share it. The lanes of a block are in their order."""
     address, lane, block, rows, columns = fields
-    place = address * _SAMPLE + block
+    place = address * blocks + block
+    if rows_of_block:
+        place = place * -(-rows_of_block // WARP) + lane % rows_of_block // WARP
     order = np.argsort(place, kind="stable")
     address, lane, block, rows, columns, place = (field[order] for field in (*fields, place))
     starts = starts_of(place)
@@ -124,7 +138,8 @@ def _by_address(fields: list[Array]) -> AccessLanes:
     low, high = lane[starts], lane[ends]
     if starts.size == address.size:
         low = high
-    return AccessLanes(address[starts], low, high, block[starts], rows[ends], columns[ends], low * 0, True)
+    unique = not rows_of_block or not (np.diff(address[starts] * blocks + block[starts]) == 0).any()
+    return AccessLanes(address[starts], low, high, block[starts], rows[ends], columns[ends], low * 0, unique)
 
 
 _MOST_REMEMBERED = 1 << 20  # addresses of cached accesses
@@ -133,11 +148,12 @@ _MOST_REMEMBERED = 1 << 20  # addresses of cached accesses
 class SharedLanes:
     """The lanes of a launch's accesses to shared memory, in the checked blocks, with a cache.
 
-    `unit`: the granularity in bytes; `sample`: the checked blocks of the chunk.
+    `unit`: the granularity in bytes; `sample`: the checked blocks of the chunk; `by_warp`: as for `lanes_in_sample`;
+    `in_order`: as for `sample_of`.
     """
 
-    def __init__(self, unit: int) -> None:
-        self.unit = unit
+    def __init__(self, unit: int, by_warp: bool, in_order: bool) -> None:
+        self.unit, self.by_warp, self._in_order = unit, by_warp, in_order
         self._first: dict[tuple[bytes, bytes, int, bytes], tuple[AccessLanes | None, int]] = {}
         self._known: dict[tuple[int, bytes, bytes, int, bytes], AccessLanes | None] = {}
         self._remembered = 0
@@ -151,7 +167,7 @@ class SharedLanes:
         """Start sampling, as the blocks differ now. False if there is one block, or several were sampled already."""
         if self.sample.size > 1 or self._info.blocks == 1:
             return False
-        self.sample = sample_of(self._info.blocks)
+        self.sample = sample_of(self._info, self._in_order)
         return True
 
     def units(self, lanes: AccessLanes) -> Array:
@@ -160,7 +176,7 @@ class SharedLanes:
 
     def lanes_of(self, access: Access) -> AccessLanes | None:
         """Return the lanes of an access in the checked blocks; None if there are none."""
-        lanes = lanes_in_sample(access, self.sample, self._info)
+        lanes = lanes_in_sample(access, self.sample, self._info, self.by_warp)
         return lanes.units(access.site.size, self.unit) if lanes else None
 
     def cached_lanes_of(self, access: Access) -> AccessLanes | None:

@@ -13,18 +13,21 @@ from functools import lru_cache
 
 import numpy as np
 
-from engine.backends.emulator.ptx.block_order import Edges, postdominators, reached_blocks
+from engine.backends.emulator.ptx.block_order import Edges, places_behind, postdominators, reached_blocks
 from engine.backends.emulator.ptx.program import BasicBlock, Program
 from engine.backends.emulator.ptx.syntax import Immediate, Instruction, Register
 from engine.backends.emulator.ptx.traits import reads, traits_of, writes
 from engine.backends.emulator.registers.masks import WARP, Mask
+from engine.backends.emulator.registers.operands import numbers_of
 from engine.backends.emulator.state.machine import Machine
 from engine.backends.emulator.watching.races.findings import Findings
 from engine.backends.emulator.watching.races.warp_checks import in_words
 from engine.compile.names import readable
 from engine.records import Array, Source
 
-_RULE = "all threads of a block must reach the same __syncthreads(), else the result is undefined."
+_RULE = "all threads of a block must reach the same {}, else the result is undefined."
+_USUAL = "__syncthreads()"
+_VOTES = {"popc": "__syncthreads_count()", "and": "__syncthreads_and()", "or": "__syncthreads_or()"}
 
 
 class BlockBarriers:
@@ -77,20 +80,22 @@ class BlockBarriers:
     def _report_two(self, one: BasicBlock, first: Array, two: BasicBlock, second: Array, column: int) -> None:
         if np.intersect1d(_warps(first, column), _warps(second, column)).size:
             return  # lanes of one warp: a finding of its own
+        name, other_name = called(two), called(one)
         clause = (
-            f"line {two.line}: {self._name(second, column)} waits at this __syncthreads() while "
-            f"{self._name(first, column)} waits at another one"
+            f"line {two.line}: {self._name(second, column)} waits at this {name} while {self._name(first, column)} "
+            f"waits at {'another one' if name == other_name else other_name}"
         )
         other = None if one.line == two.line else one.line
         where = f", at line {other}" if other else ", from the same line but another place of the program"
-        self._findings.report("divergent-barrier", two.line, other, f"{clause}{where}; {_RULE}")
+        self._findings.report("divergent-barrier", two.line, other, f"{clause}{where}; {_RULE.format(name)}")
 
     def _report_skipped(self, barrier: BasicBlock, waiting: Array, lanes: Array, column: int) -> None:
         others = np.setdiff1d(_warps(lanes, column), _warps(waiting, column))
         absent = in_words(others, "warp") if others.size else self._name(lanes, column).split(" of ")[0]
+        name = called(barrier)
         message = (
-            f"line {barrier.line}: {self._name(waiting, column)} waits at __syncthreads(), and {absent} of the same "
-            f"block {'go' if absent.startswith('warps') else 'goes'} on without it; {_RULE}"
+            f"line {barrier.line}: {self._name(waiting, column)} waits at {name}, and {absent} of the same block "
+            f"{'go' if absent.startswith('warps') else 'goes'} on without it; {_RULE.format(name)}"
         )
         self._findings.report("divergent-barrier", barrier.line, None, message)
 
@@ -107,9 +112,25 @@ def _number_of(block: BasicBlock) -> int | None:
     item = block.terminator
     if item is None or "arrive" in item.words:
         return None
-    numbers = item.operands[1 if "red" in item.words else 0 :]
-    counted = len(numbers) - ("red" in item.words) > 1
-    return numbers[0].value if numbers and not counted and isinstance(numbers[0], Immediate) else None
+    numbers = item.operands[:-1] if "red" in item.words else item.operands  # the last one of red is the vote
+    return numbers[0].value if len(numbers) == 1 and isinstance(numbers[0], Immediate) else None
+
+
+def called(block: BasicBlock) -> str:
+    """Return the name of a barrier in CUDA; those with a count, or a number other than 0, have none."""
+    item = block.terminator
+    assert item is not None
+    if _number_of(block) == 0:
+        return next((_VOTES[word] for word in item.words if word in _VOTES), _USUAL)
+    number = item.operands[0] if item.operands else None
+    return f"barrier {number.value}" if isinstance(number, Immediate) else item.opcode
+
+
+def is_for_whole_warps(block: BasicBlock) -> bool:
+    """Return whether the lanes of a warp must execute a barrier together; since Volta they need not execute
+    `barrier.sync` so, which is without `.aligned`."""
+    item = block.terminator
+    return item is None or item.words[0] == "bar" or "aligned" in item.words
 
 
 @lru_cache(maxsize=64)
@@ -127,18 +148,24 @@ def _graph(program: Program) -> tuple[Edges, list[int], Mapping[int, list[tuple[
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _MACRO_WITH_RETURN = re.compile(r"^[ \t]*#[ \t]*define\b(?:[^\n]*\\\n)*[^\n]*\breturn\b", re.MULTILINE)
+_KERNEL = re.compile(r"\b__global__\b[^;{]*{")
 _BEHIND_A_STATEMENT = re.compile(r"[;}]\s*return\s*;")
 
 
 @lru_cache(maxsize=64)
 def may_store_and_return(source: Source, kernel: str) -> bool:
     """Return whether threads of a kernel may store a value and return at once, judged by its .cu text: a `return;`
-    follows another statement."""
+    follows another statement, in the kernel or in a function that it may call."""
     text = _COMMENT.sub("", source.text)
     if _MACRO_WITH_RETURN.search(text):
         return True
-    found = re.search(rf"\b{re.escape(readable(kernel).partition('<')[0])}\s*\([^;{{]*{{", text)
-    return bool(_BEHIND_A_STATEMENT.search(_until_closed(text[found.end() :]) if found else text))
+    named = re.compile(rf"\b{re.escape(readable(kernel).partition('<')[0])}\s*\(")
+    kernels = list(_KERNEL.finditer(text))
+    others = [each for each in kernels if not named.search(each[0])]
+    if len(others) < len(kernels):  # else the name comes from a macro
+        for other in reversed(others):
+            text = text[: other.end()] + text[other.end() :].removeprefix(_until_closed(text[other.end() :]))
+    return bool(_BEHIND_A_STATEMENT.search(text))
 
 
 def _until_closed(text: str) -> str:
@@ -160,11 +187,12 @@ def _behind_any(program: Program, sure: bool) -> frozenset[int]:
 
 @lru_cache(maxsize=256)
 def _behind(program: Program, barrier: int, sure: bool) -> frozenset[int]:
-    """Return the blocks that every thread executes after this barrier, that change memory, and never lead back to it.
+    """Return the blocks after this barrier that change memory and never lead back to it.
 
-    The compiler joins the stores of `if (...) { out = a; return; }` and of the end of the kernel into one of a value
-    with several origins. So such a store is no proof, unless the value is a sum over the loop with the barrier, or the
-    text has no store in front of a return (`sure`).
+    If the text has no store in front of a return (`sure`), a thread that executes one of them has not ended before.
+    Else the compiler may join the stores of `if (...) { out = a; return; }` and of the end of the kernel into one of a
+    value with several origins. So only stores that every thread executes are a proof then, and of these only one of a
+    value with one origin, or of a sum over the loop with the barrier.
     """
     after, meets, writers = _graph(program)
     behind = reached_blocks(after, barrier)
@@ -179,8 +207,8 @@ def _behind(program: Program, barrier: int, sure: bool) -> frozenset[int]:
     def changes(item: Instruction) -> bool:
         return traits_of(item.opcode).memory not in ("", "load") and all(map(is_one_value, reads(item, program.carry)))
 
-    place, found = barrier, set[int]()
-    while (place := meets[place]) >= 0:
-        if any(map(changes, program.blocks[place].body)) and not reached_blocks(after, place) >> barrier & 1:
-            found.add(place)
-    return frozenset(found)
+    return frozenset(
+        place
+        for place in (numbers_of(behind) if sure else places_behind(meets, barrier))
+        if any(map(changes, program.blocks[place].body)) and not reached_blocks(after, place) >> barrier & 1
+    )

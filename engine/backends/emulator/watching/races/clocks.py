@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.backends.emulator.registers.masks import WARP, Mask, lane_words
-from engine.backends.emulator.state.events import Access
+from engine.backends.emulator.state.events import Access, ChunkInfo
 from engine.backends.emulator.watching.races.access_lanes import sample_of
 from engine.backends.emulator.watching.races.causality import Causality
 from engine.backends.emulator.watching.races.flags import Flags, Stamp, entries_of
@@ -104,21 +104,22 @@ class Clocks:
     ) -> None:
         self.rows = rows
         self._living = np.arange(rows) < threads
+        self._in_order = in_order
         self.now = 1
         self._known: dict[int, tuple[Array, Array, Array]] = {}
         self._whole: dict[tuple[bytes, bytes], bool] = {}
         self.flags = Flags(rows, grid_blocks, in_order, causality)
         self._start = np.zeros((rows, 1), np.int64)
-        self.start_chunk(0, 1)
+        self.start_chunk(ChunkInfo(0, 0, 1, rows, threads, 0))
 
-    def start_chunk(self, first: int, blocks: int) -> None:
+    def start_chunk(self, info: ChunkInfo) -> None:
         """Start a chunk; publications of earlier blocks stay."""
-        self.first, self.blocks = first, blocks
+        self.first, self.blocks = info.first, info.blocks
         self.epoch = np.zeros((1, 1), np.int64)
         self.clock = self._start
-        self.flags.start_chunk(first, blocks)
+        self.flags.start_chunk(info.first, info.blocks)
         self._parties: WarpParties | None = None
-        self._sample = sample_of(blocks)
+        self._sample = sample_of(info, self._in_order)
         self._unordered: dict[int, tuple[int, str, Mask]] = {}
 
     @property

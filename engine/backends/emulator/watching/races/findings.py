@@ -83,6 +83,12 @@ class Findings:
                      f"line {site.line}: {lane} reads an element of {place} that it has not written; "
                      "a local array starts with undefined values, and each thread has its own.")  # fmt: skip
 
+    def unset_variable(self, line: int, use: str) -> None:
+        """Report the use of a variable that its thread has not set. `use`: "thread 0 of block 0 decides by"."""
+        self.report("uninitialised-variable", line, None,
+                     f"line {line}: {use} a variable that it has not set; a variable starts with an undefined value, "
+                     "not with zero.")  # fmt: skip
+
     def uninitialised_heap(self, access: Access, lanes: AccessLanes, entry: int, heap: Heap) -> None:
         """Report a read of memory from malloc that no thread has written."""
         line, lane = access.site.line, self._name(int(lanes.low[entry]), heap)
@@ -90,6 +96,18 @@ class Findings:
         self.report("uninitialised-heap", line, None,
                      f"line {line}: {lane} {_does(access)} {place}, which no thread has written before; "
                      "malloc and new do not set memory to zero.")  # fmt: skip
+
+    def stale_read(
+        self, access: Access, lanes: AccessLanes, entry: int, writer: int, other: int, array: DeviceArray
+    ) -> None:
+        """Report a read through the read-only cache of what this launch wrote, at line `other`."""
+        line, place = access.site.line, self._place(access.site.part, int(lanes.address[entry]), array)
+        mine = int(lanes.low[entry])
+        who = "it" if mine == writer else self._name(writer, array)
+        self.report("stale-read", line, other,
+                     f"line {line}: {self._name(mine, array)} reads {place} through the read-only cache, but {who} "
+                     f"wrote this number at line {other} of the same launch, and this cache may hold the number from "
+                     "before; use no __ldg(), and no const with __restrict__, for what the kernel writes.")  # fmt: skip
 
     def copy_in_flight(self, access: Access, lanes: AccessLanes, copies: StartedCopies) -> None:
         """Report accesses to places with a copy in flight: one finding per line of a copy."""

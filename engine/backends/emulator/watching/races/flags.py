@@ -177,7 +177,7 @@ class Flags:
         self._flagged = np.zeros(grid_blocks, np.int64)  # the last written flag, with or without a fence
         self._read_in = np.zeros(grid_blocks, np.int64)  # the last flag read
         self._scopes: tuple[Scope, Scope] | None = None
-        self._announced = False  # whether any lane of the grid has executed a fence or published anything
+        self.announced = False  # whether any lane of the grid has executed a fence or published anything
         self.start_chunk(0, 1)
 
     def start_chunk(self, first: int, blocks: int) -> None:
@@ -186,7 +186,7 @@ class Flags:
         self.used = False  # whether any lane of the chunk has executed a fence or published anything
         self._read: Array | None = None  # when each lane last read a flag
         self._heard: Array | None = None  # the last fence in front of the flags that it has read
-        self._stored: Array | None = None
+        self._stored: dict[str, Array] = {}  # when each lane last stored, by space
         self._parts: PartBarriers | None = None
         self._came: dict[int, tuple[Array, Array]] = {}  # what lanes that came to a barrier for some have acquired
         self._seen: dict[tuple[int, int], int] = {}
@@ -212,7 +212,7 @@ class Flags:
 
     def fence(self, mask: Mask, time: int, clock: Array, epoch: Array, block_only: bool) -> None:
         """Record a fence. `clock`, `epoch`: broadcast to [T, B]; `block_only`: for the lanes' own block."""
-        self.used = self._announced = True
+        self.used = self.announced = True
         heard = self._zeros() if self._heard is None else self._heard
         for scope in self._both()[: 1 if block_only else 2]:
             scope.fence(mask, time, clock, epoch, heard)
@@ -220,15 +220,13 @@ class Flags:
         if self._causality is not None:
             self._causality.fence(mask, time)
 
-    def stores_behind_a_fence(self, mask: Mask, time: int) -> bool:
-        """Record a store to shared memory; return whether every lane has executed a fence since its last store."""
+    def stores_behind_a_fence(self, mask: Mask, time: int, space: str) -> bool:
+        """Record a store; return whether every lane has executed a fence since its last recorded one to this space."""
         if not self.used:
             return False
-        if self._stored is None:
-            self._stored = self._zeros()
-        place = mask.place()
-        behind = self._both()[0].fenced[place] > self._stored[place]
-        _mark(self._stored, mask, time)
+        stored, place = self._stored.setdefault(space, self._zeros()), mask.place()
+        behind = self._both()[0].fenced[place] > stored[place]
+        _mark(stored, mask, time)
         return bool(behind.all() if mask.dense is None else behind[mask.dense].all())
 
     def publish(
@@ -245,7 +243,7 @@ class Flags:
             self._causality.write_flag(access, time, release is not None)
         if release is None and not self.used:
             return 0
-        self.used = self._announced = True
+        self.used = self.announced = True
         inner, outer = self._both()
         known = None if self._parts is None else self._parts.known_to(mask)
         inner.publish(mask, time, clock, epoch, release is not None, known, knowing)
@@ -289,7 +287,7 @@ class Flags:
         """Record that a barrier of the block releases the lanes of `mask`, perhaps some of its lanes."""
         if self._causality is not None:
             self._causality.pass_barrier(mask, time)
-        if self._announced and (self.used or self._heard is not None):
+        if self.announced and (self.used or self._heard is not None):
             heard = self._zeros() if self._heard is None else self._heard
             for scope in self._both():
                 scope.pass_barrier(mask, heard)
@@ -345,7 +343,7 @@ class Flags:
         (block, row), (here, reader) = self._places(lane, one_block), self._places(other, one_block)
         inside, reader_at = block == here, (reader, here - self.first)
         known: Array = np.zeros(lane.shape, bool)
-        if self._announced and self._scopes is not None:
+        if self.announced and self._scopes is not None:
             for scope, chosen in zip(self._scopes, (inside, ~inside), strict=True):
                 acquired = scope.acquired[reader_at] > time
                 known |= chosen & acquired & scope.has_published(before, at, block, row)

@@ -19,18 +19,19 @@ from engine.backends.emulator.state.events import Access, ChunkInfo, Site
 from engine.backends.emulator.state.heap import Heap
 from engine.backends.emulator.state.machine import Machine
 from engine.backends.emulator.state.memory import RANGE_BITS, DeviceArray
-from engine.backends.emulator.state.pointers import smallest_part, written_arrays
+from engine.backends.emulator.state.pointers import smallest_part, spaces_of_shared, written_arrays
 from engine.backends.emulator.watching.observer import Observer
 from engine.backends.emulator.watching.races.access_lanes import AccessLanes, SharedLanes, lanes_in_all_blocks
-from engine.backends.emulator.watching.races.barrier_checks import BlockBarriers
+from engine.backends.emulator.watching.races.barrier_checks import BlockBarriers, called, is_for_whole_warps
 from engine.backends.emulator.watching.races.causality import causality_of
 from engine.backends.emulator.watching.races.clocks import Clocks
 from engine.backends.emulator.watching.races.findings import Findings
 from engine.backends.emulator.watching.races.open_reads import OpenReads
 from engine.backends.emulator.watching.races.owned_units import OwnedUnits
+from engine.backends.emulator.watching.races.reads_of_warps import ReadsOfWarps, has_barriers_in_part
 from engine.backends.emulator.watching.races.rules import RaceRules
 from engine.backends.emulator.watching.races.shadow import Shadow
-from engine.backends.emulator.watching.races.warp_checks import ShuffleCheck, WarpMembers
+from engine.backends.emulator.watching.races.warp_checks import UndefinedCheck, WarpMembers
 from engine.records import Array, Finding
 
 
@@ -56,8 +57,9 @@ class Hazards(Observer):
         self._watched = written_arrays(machine)
         self._global: dict[int, Shadow] = {}
         self._owned: dict[int, OwnedUnits] = {}
-        self._unit = max(1, smallest_part(machine.program, ("shared",)))
-        self._lanes = SharedLanes(self._unit)
+        self._units: dict[int, int] = {}  # bytes that are checked together, of arrays that are accessed in parts
+        self._unit = max(1, smallest_part(machine.program, spaces_of_shared(machine.program)))
+        self._lanes = SharedLanes(self._unit, has_barriers_in_part(machine.program), in_order)
         self._rules = RaceRules(machine, self._clocks, self._findings, self._lanes)
         self._written_soon: set[int] = set()
         self._heap = HeapChecks(smallest_part(machine.program, ("global", "")), self._findings)
@@ -66,12 +68,15 @@ class Hazards(Observer):
         """Start a chunk of blocks with new shared memory."""
         self._info = info
         self._findings.start_chunk(info)
-        self._clocks.start_chunk(info.first, info.blocks)
-        self._shuffles = ShuffleCheck(self._machine, self._findings, info)
+        self._clocks.start_chunk(info)
+        self._undefined = UndefinedCheck(self._machine, self._findings, info)
         self._barriers = BlockBarriers(self._machine, self._findings)
         self._lanes.start_chunk(info)
         self._rules.start_chunk(info)
-        self._shared = Shadow(-(-info.shared_bytes // self._unit)) if info.shared_bytes else None
+        units = -(-info.shared_bytes // self._unit)
+        self._shared = Shadow(units) if units else None
+        if self._shared and self._lanes.by_warp:
+            self._shared.warps = ReadsOfWarps(units, info.rows)
         self._reads = OpenReads(self._clocks, self._written_soon)
 
     def on_release(self, mask: Mask) -> None:
@@ -99,6 +104,12 @@ class Hazards(Observer):
         else:
             self._clocks.converge_unordered(line, opcode, mask)
 
+    def on_warp_meeting(self, line: int, opcode: str, mask: Mask, members: Array) -> None:
+        """Order the lanes of a warp that have met at different __syncwarp()."""
+        self._members.check(line, opcode, mask, members)
+        self._reads.settle()
+        self._clocks.collect(mask, members)
+
     def on_fence(self, line: int, opcode: str, mask: Mask) -> None:
         """Record a fence."""
         self._reads.settle()
@@ -106,12 +117,12 @@ class Hazards(Observer):
 
     def on_basic_block(self, block: BasicBlock, mask: Mask) -> None:
         """Follow undefined values through a basic block, and check that nobody waits for its lanes."""
-        self._shuffles.enter(block, mask)
+        self._undefined.enter(block, mask)
         self._barriers.enter(block, mask)
 
     def on_shuffle(self, line: int, mask: Mask, source: Array) -> None:
         """Check a shuffle."""
-        self._shuffles.shuffle(line, mask, source)
+        self._undefined.shuffle(line, mask, source)
 
     def on_incomplete(self, line: int, opcode: str, mask: Mask) -> None:
         """Report a warp-synchronous instruction that names lanes which will never arrive."""
@@ -119,16 +130,17 @@ class Hazards(Observer):
 
     def on_barrier(self, block: BasicBlock, mask: Mask, alive: Mask) -> None:
         """Check that all living lanes of a warp reach a barrier together, and all threads of a block the same one."""
-        if mask is not alive and self._machine.schedule.kind != "independent":
-            self._members.at_barrier(block.line, mask, alive)
+        if mask is not alive and self._machine.schedule.kind != "independent" and is_for_whole_warps(block):
+            self._members.at_barrier(block.line, called(block), mask, alive)
         self._barriers.arrive(block, mask, alive)
 
     def on_access(self, access: Access) -> None:
-        """Check a load, store or atomic before it takes effect."""
-        if access.space == "shared":
-            self._on_shared(access)
-        elif access.space == "global":
-            self._on_global(access)
+        """Check a load, store or atomic before it takes effect, by the lanes that use its value."""
+        checked = access if access.takers is None else access.of_takers()
+        if checked is not None and access.space == "shared":
+            self._on_shared(checked)
+        elif checked is not None and access.space == "global":
+            self._on_global(checked)
 
     def on_unwritten(self, site: Site, row: int, column: int) -> None:
         """Report a read of local memory that the thread has not written."""
@@ -170,15 +182,15 @@ class Hazards(Observer):
         return shadow, at, lanes
 
     def _on_shared(self, access: Access) -> None:
-        site, clocks, mask, known = access.site, self._clocks, access.mask, self._shared
+        site, clocks, known = access.site, self._clocks, self._shared
         if known is not None and site.op == "ld" and site.weak and not site.guess and self._is_deferred(access, known):
             return
         met = self._shared_units(access)
         if met is None:
             return
         shadow, at, lanes = met
-        fence, volatile = 0, "volatile" in site.words
-        behind = site.op == "st" and clocks.flags.stores_behind_a_fence(mask, clocks.tick())
+        fence = 0
+        exchanges = self._exchanges(access)
         if site.arrives_later:
             shadow.write(at, clocks.stamp(lanes.high, True), site.line, 0)
             shadow.copies.arrive(at)
@@ -188,12 +200,20 @@ class Hazards(Observer):
         if writes_flag:
             self._reads.settle()
             fence = clocks.publish(access, _fence_scope(site, "release"))
-        # A volatile store is a flag only directly after a fence, and a volatile load only if a branch depends on it:
-        # lanes of a warp that exchange sums set no flags.
-        strength = 1 if site.guess or (not site.weak and (not volatile or behind or site.decides_branch)) else -volatile
+        strength = -1 if exchanges else 1 if site.guess or not site.weak else 0
         self._rules.check(access, shadow, at, lanes, None, 2 if site.op in ("atom", "red") else strength, fence)
         if site.op == "atom" or (reads_flag and clocks.flags.used):
             clocks.acquire(access, shadow.newest_fence(at), _fence_scope(site, "acquire"))
+
+    def _exchanges(self, access: Access) -> bool:
+        """Return whether a volatile access exchanges data, and is no flag.
+
+        A volatile store is a flag only directly after a fence, and a volatile load only if a branch depends on it:
+        lanes of a warp that exchange sums set no flags.
+        """
+        site, clocks = access.site, self._clocks
+        behind = site.op == "st" and clocks.flags.stores_behind_a_fence(access.mask, clocks.tick(), access.space)
+        return "volatile" in site.words and not site.guess and not behind and not site.decides_branch
 
     def _is_deferred(self, access: Access, shadow: Shadow) -> bool:
         """Return whether the load could be recorded as an open read, without further checks."""
@@ -219,21 +239,20 @@ class Hazards(Observer):
             self._clocks.tick()
         elif flag:
             fence = self._clocks.publish(access, _fence_scope(site, "release"))
-        elif not site.guess and self._has_owners(access):
+        elif not site.guess and not site.read_only and self._has_owners(access):
             return
+        exchanges = self._exchanges(access)
         for array, lanes in self._by_array(access):
-            unit = self._unit_of(array)
-            if site.part >= unit:
-                shadow = self._shadow_of(array, unit)
-                units = lanes.units(site.size, unit)
-                if access.sizes is not None:
-                    units = units.where(units.offset < access.sizes[units.rows, units.columns])
-                strength = 2 if site.op in ("atom", "red") else 1 if flag or site.guess else 0
-                at = (units.address - array.base) // unit
-                if isinstance(array, Heap):
-                    self._heap.check(access, lanes, array)
-                self._rules.check(access, shadow, at, units, array, strength, fence)
-                heard.append(shadow.newest_fence(at) if flag else 0)
+            unit, shadow = self._shadow_for(array, site.part)
+            units = lanes.units(site.size, unit)
+            if access.sizes is not None:
+                units = units.where(units.offset < access.sizes[units.rows, units.columns])
+            strength = 2 if site.op in ("atom", "red") else -1 if exchanges else 1 if flag or site.guess else 0
+            at = (units.address - array.base) // unit
+            if isinstance(array, Heap):
+                self._heap.check(access, lanes, array)
+            self._rules.check(access, shadow, at, units, array, strength, fence)
+            heard.append(shadow.newest_fence(at) if flag else 0)
         if flag and site.op in ("ld", "atom"):  # a lane that ignores the old value does not acquire
             newest = max(heard) if heard[1:] else self._clocks.now  # a grid's barrier is in no array of the kernel
             self._clocks.acquire(access, newest, _fence_scope(site, "acquire"))
@@ -243,10 +262,12 @@ class Hazards(Observer):
         array = access.array
         if array is None or array.base not in self._watched or array.base in self._global or array.sparse:
             return False
+        owned, part = self._owned.get(array.base), access.site.part
+        if owned is None and part < self._unit_of(array):
+            self._units[array.base] = part
         unit = self._unit_of(array)
-        if access.sizes is not None or access.site.part < unit:
+        if access.sizes is not None or part < unit:
             return False
-        owned = self._owned.get(array.base)
         if owned is None:
             owned = self._owned[array.base] = OwnedUnits(array, unit, self._clocks)
         return owned.accept(access, self._info)
@@ -261,6 +282,15 @@ class Hazards(Observer):
             self._rules.check(access, shadow, at, lanes, heap, 0)
             shadow.forget(at)
 
+    def _shadow_for(self, array: DeviceArray, part: int) -> tuple[int, Shadow]:
+        """Return the shadow of a device array for an access to parts of so many bytes, and its unit in bytes."""
+        unit = self._unit_of(array)
+        shadow = self._shadow_of(array, unit)
+        if part < unit:  # two lanes may use different parts of an element
+            shadow = self._global[array.base] = shadow.refined(unit // part)
+            self._units[array.base] = unit = part
+        return unit, shadow
+
     def _shadow_of(self, array: DeviceArray, unit: int) -> Shadow:
         """Return the shadow of a device array; the heap's grows with the heap."""
         shadow, units = self._global.get(array.base), -(-array.size // unit)
@@ -274,15 +304,15 @@ class Hazards(Observer):
     def _unit_of(self, array: DeviceArray) -> int:
         if array.sparse:
             return self._heap.unit
-        return array.element if array.element in (4, 8) else 1
+        return self._units.get(array.base) or (array.element if array.element in (4, 8) else 1)
 
     def _by_array(self, access: Access) -> Iterator[tuple[DeviceArray, AccessLanes]]:
         """Yield the lanes by checked array."""
         if access.array is not None:
             if access.array.base in self._watched or access.array.sparse:
-                yield access.array, lanes_in_all_blocks(access, self._info)
+                yield access.array, lanes_in_all_blocks(access, self._info, self._clocks.flags.announced)
             return
-        lanes = lanes_in_all_blocks(access, self._info)
+        lanes = lanes_in_all_blocks(access, self._info, self._clocks.flags.announced)
         numbers = lanes.address >> RANGE_BITS
         for number in np.unique(numbers):
             array = self._machine.space.at(int(number) << RANGE_BITS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from engine.backends.emulator.ptx.spared_loads import Use
 from engine.backends.emulator.registers.values import plain, spread
 from engine.backends.emulator.state.events import Access, ChunkInfo, Site
 from engine.backends.emulator.state.machine import Machine
@@ -14,6 +15,8 @@ from engine.backends.emulator.watching.races.findings import Findings
 from engine.backends.emulator.watching.races.flags import Stamp
 from engine.backends.emulator.watching.races.shadow import Shadow
 from engine.records import Array
+
+_LARGEST_ELEMENT = 16  # bytes: a structure's padding is beside one of its elements in a block of this size
 
 
 def find_conflicting_lanes(
@@ -80,21 +83,32 @@ class RaceRules:
         writer = shadow.last_write(at)
         if shared and site.op != "st" and "exch" not in site.opcode:
             unwritten = writer.lane < 0 if copied is None else (writer.lane < 0) & (copied.lane < 0)
+            if site.uses and unwritten.any():
+                unwritten = unwritten & self._counts(site, shadow, lanes)
             if unwritten.any() and (unwritten := unwritten & self._findings.of_block(lanes)).any():
                 self._findings.uninitialised(access, lanes, int(np.flatnonzero(unwritten)[0]))
+        if array is not None and site.read_only and (written := writer.lane >= 0).any():
+            entry = int(written.argmax())
+            other = int(shadow.write_line[at[entry]])
+            self._findings.stale_read(access, lanes, entry, int(writer.lane[entry]), other, array)
+        equal = np.zeros(at.shape, bool)
+        met = kind if shared or site.op == "ld" else abs(kind)  # volatile stores of one value may arrive late
         for now in present:
-            racing = self._conflict(kind, kinds, now, writer) | self._relies(site, now, writer, kinds) if kind else None
+            racing = self._conflict(met, kinds, now, writer) | self._relies(site, now, writer, kinds) if kind else None
             if racing is not None and not racing.any():
                 continue
             bad = clocks.unordered(writer, now, kinds & 3 == 2, shared)
             if racing is not None:
                 bad &= racing
-            if bad.any() and not (site.op == "st" and self._same_value(access, lanes, bad, array)):
-                self._findings.report_races(access, lanes, bad, now, writer, shadow.write_line[at], kinds, array)
+            if bad.any():
+                if site.op == "st" and self._same_value(access, lanes, bad, array):
+                    equal |= bad
+                else:
+                    self._findings.report_races(access, lanes, bad, now, writer, shadow.write_line[at], kinds, array)
         if kind > 2:
             self._look_for_other_blocks(access, at, lanes, high, kind, array)
         if shadow.covered is not None:
-            self._compare_with_covered(access, shadow.covered, at, lanes, present, array)
+            self._compare_with_replaced(access, shadow.covered, at, lanes, present, array)
         if site.op == "ld":
             for now in present if strength else ():
                 clocks.flags.record_read(now.lane, writer, shared)
@@ -102,6 +116,11 @@ class RaceRules:
             return
         if shadow.read_at_all:
             self._compare_with_readers(access, shadow, at, lanes, present, array, kind)
+        still = np.zeros(at.shape, bool)
+        if shadow.hidden is not None:
+            still = self._compare_with_replaced(access, shadow.hidden, at, lanes, present, array)
+        if shared and site.op == "st" and kind == 0 and (equal.any() or high is not low or not lanes.unique):
+            shadow.hide(at, low, site.line, equal, still)
         if site.arrives_later:
             shadow.copies.start(at, lanes.high, site.line)
         else:
@@ -109,8 +128,21 @@ class RaceRules:
                 shadow.cover(at, high.epoch if shared else None)
             shadow.write(at, high, site.line, kind, fence)
         alone = high is low and (lanes.unique or (shadow.writer[at] == lanes.high).all())
-        if site.op == "st" and kind <= 0 and not alone:
+        if site.op == "st" and (not kind or (kind < 0 and shared)) and not alone:
             self._look_for_a_clash(access, lanes, array)
+
+    def _counts(self, site: Site, shadow: Shadow, lanes: AccessLanes) -> Array:
+        """Return which units of a load of shared memory would be missed if nobody has set them: those of parts that
+        count, and of copied parts without a neighbour that was set."""
+        part = lanes.offset // site.part
+        counted, copied = (np.array([each is use for each in site.uses])[part] for use in (Use.COUNTED, Use.COPIED))
+        beside, unit, blocks = np.zeros(part.shape, bool), self._lanes.unit, self._lanes.sample.size
+        size = site.size if site.part > 1 else _LARGEST_ELEMENT
+        start = (lanes.address // size * size) // unit
+        for number in range(size // unit):
+            beside |= shadow.writer.take((start + number) * blocks + lanes.block, mode="clip") >= 0
+        made: Array = counted | copied & ~beside
+        return made
 
     def _compare_with_readers(
         self, access: Access, shadow: Shadow, at: Array, lanes: AccessLanes, present: tuple[Stamp, ...],
@@ -118,28 +150,37 @@ class RaceRules:
     ) -> None:  # fmt: skip
         """Report readers that are unordered with this write."""
         first, last, lines, kinds = shadow.readers(at)
-        for before in (first, last):
+        between = shadow.warps.of(at) if shadow.warps is not None else ()
+        ordinary = np.zeros(at.shape, np.int8)
+        every = [(first, lines, kinds), (last, lines, kinds), *((*one, ordinary) for one in between)]
+        for before, read_at, read_kinds in every:
             for now in present:
-                racing = self._conflict(kind, kinds, now, before) if kind else None
+                racing = self._conflict(kind, read_kinds, now, before) if kind else None
                 if racing is not None and not racing.any():
                     continue
                 bad = self._clocks.unordered(before, now, None, array is None)
                 if racing is not None:
                     bad &= racing
                 if bad.any():
-                    self._findings.report_races(access, lanes, bad, now, before, lines, None, array)
+                    self._findings.report_races(access, lanes, bad, now, before, read_at, None, array)
 
-    def _compare_with_covered(
-        self, access: Access, covered: Shadow, at: Array, lanes: AccessLanes, present: tuple[Stamp, ...],
+    def _compare_with_replaced(
+        self, access: Access, replaced: Shadow, at: Array, lanes: AccessLanes, present: tuple[Stamp, ...],
         array: DeviceArray | None,
-    ) -> None:  # fmt: skip
-        """Report ordinary stores that are unordered with this access, though atomics have replaced them since."""
-        writer, shared = covered.last_write(at), array is None
+    ) -> Array:  # fmt: skip
+        """Report ordinary stores that are unordered with this access, though others have replaced them since. Return
+        which of them are harmless, as this access stores the same value."""
+        writer, shared, equal = replaced.last_write(at), array is None, np.zeros(at.shape, bool)
         for now in present:
             bad = self._clocks.unordered(writer, now, None, shared)
-            if bad.any() and not (access.site.op == "st" and self._same_value(access, lanes, bad, array)):
+            if not bad.any():
+                continue
+            if access.site.op == "st" and self._same_value(access, lanes, bad, array):
+                equal |= bad
+            else:
                 ordinary = np.zeros(at.shape, np.int8)
-                self._findings.report_races(access, lanes, bad, now, writer, covered.write_line[at], ordinary, array)
+                self._findings.report_races(access, lanes, bad, now, writer, replaced.write_line[at], ordinary, array)
+        return equal
 
     def _look_for_other_blocks(
         self, access: Access, at: Array, lanes: AccessLanes, now: Stamp, kind: int, array: DeviceArray | None
@@ -160,11 +201,13 @@ class RaceRules:
 
     def _conflict(self, kind: int, kinds: Array, now: Stamp, before: Stamp) -> Array:
         """Return with which earlier accesses, of these kinds, an atomic or volatile access races unless it is ordered,
-        bool: with ordinary ones, volatile ones if neither is a flag, and other blocks if one has the scope of a
-        block."""
-        made: Array = ((kinds == 0) & (before.lane >= 0)) | ((kinds < 0) & (kind < 0))
+        bool: with ordinary ones, volatile ones of the block if neither is a flag, and other blocks if one has the scope
+        of a block."""
+        rows = self._info.rows
+        made: Array = (kinds == 0) & (before.lane >= 0)
+        if kind < 0:
+            made |= (kinds < 0) & (before.lane // rows == now.lane // rows)
         if kind > 2 or (kinds > 2).any():
-            rows = self._info.rows
             made |= ((kind > 2) | (kinds > 2)) & (before.lane // rows != now.lane // rows)
         return made
 
@@ -185,9 +228,9 @@ class RaceRules:
 
         No branch depends on such a read, so no thread waits for the value itself.
         """
-        if site.op != "ld" or site.decides_branch or not (kinds == 1).any():
+        if site.op != "ld" or site.decides_branch or not (abs(kinds) == 1).any():
             return False
-        relied: Array = (kinds == 1) & self._clocks.flags.lacks_a_fence(writer.lane, writer.time, now.lane)
+        relied: Array = (abs(kinds) == 1) & self._clocks.flags.lacks_a_fence(writer.lane, writer.time, now.lane)
         return relied
 
     def _same_value(self, access: Access, lanes: AccessLanes, bad: Array, array: DeviceArray | None) -> bool:

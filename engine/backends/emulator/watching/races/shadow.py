@@ -1,7 +1,8 @@
 """The shadow of a memory: for each unit its last writer, its readers since, and the asynchronous copies to it.
 
 Two readers are stored per unit: the unordered ones with the smallest and the largest thread number. A reader ordered
-after both replaces them. Two are enough: an access unordered with a dropped reader is unordered with a stored one.
+after both replaces them. Two are enough where all threads meet at barriers: an access unordered with a dropped reader
+is unordered with a stored one. Where some meet, `warps` has the readers between.
 
 An asynchronous copy may write at any time between its start and the end of its thread's wait. No thread may use its
 destination meanwhile, including its own: a read sees old or new content, and the last writer is undefined.
@@ -15,9 +16,11 @@ import numpy as np
 
 from engine.backends.emulator.watching.races.clocks import Clocks
 from engine.backends.emulator.watching.races.flags import Stamp
+from engine.backends.emulator.watching.races.reads_of_warps import ReadsOfWarps
 from engine.records import Array
 
 _PAGE = 64  # units per page
+_LAST_WRITE = ("writer", "write_epoch", "write_clock", "write_time", "write_line")
 
 
 @dataclass(frozen=True)
@@ -108,8 +111,10 @@ class Shadow:
         self._readers: tuple[Array, ...] | None = None
         self.copies = CopiesInFlight(units)
         self.covered: Shadow | None = None  # ordinary stores that atomics or flags have replaced since
+        self.hidden: Shadow | None = None  # the first of several unordered stores of one value, which are no race
         self.narrow = False  # whether any access had the scope of a block
         self.fences: Array | None = None  # the last fence in front of the flag in each unit
+        self.warps: ReadsOfWarps | None = None
 
     def repeated(self, steps: Array) -> Shadow:
         """Return the same memory for several blocks that did the same so far.
@@ -118,7 +123,7 @@ class Shadow:
         `steps[k]`.
         """
         made, copies = Shadow(0), steps.size
-        made.units = self.units * copies
+        made.units, made.narrow = self.units * copies, self.narrow
         made.newest_write, made.newest_time = self.newest_write, self.newest_time
         for name in ("write_epoch", "write_clock", "write_time", "write_line", "write_kind"):
             setattr(made, name, np.repeat(getattr(self, name), copies))
@@ -128,8 +133,14 @@ class Shadow:
             made._readers = (_moved(low, steps), _moved(high, steps), *(np.repeat(field, copies) for field in others))
         made.copies = self.copies.repeated(steps)
         made.covered = self.covered.repeated(steps) if self.covered else None
+        made.hidden = self.hidden.repeated(steps) if self.hidden else None
         made.fences = None if self.fences is None else np.repeat(self.fences, copies)
+        made.warps = self.warps.repeated(steps) if self.warps else None
         return made
+
+    def refined(self, parts: int) -> Shadow:
+        """Return the same memory in units of which `parts` make up one of these."""
+        return self.repeated(np.zeros(parts, np.int64))
 
     def grown(self, units: int) -> Shadow:
         """Return the same memory with more units at its end."""
@@ -176,8 +187,22 @@ class Shadow:
             at = at[kept]
             if self.covered is None:
                 self.covered = Shadow(self.units)
-            for name in ("writer", "write_epoch", "write_clock", "write_time", "write_line"):
+            for name in _LAST_WRITE:
                 getattr(self.covered, name)[at] = getattr(self, name)[at]
+
+    def hide(self, at: Array, low: Stamp, line: int, equal: Array, still: Array) -> None:
+        """Keep the first of several stores of one value, which a store by lanes from `low` on is about to replace.
+
+        `equal`: the units whose last writer is unordered with that store; `still`: those where the kept one is.
+        """
+        if self.hidden is None:
+            self.hidden = Shadow(self.units)
+        new, last, was = ~still[::-1], self.last_write(at), self.write_line.take(at)
+        first = at[::-1][new]  # where a unit occurs twice, its first entry counts
+        before = (last.lane, last.epoch, last.clock, last.time, was)
+        present = (low.lane, low.epoch, low.clock, low.time, line)
+        for name, old, now in zip(_LAST_WRITE, before, present, strict=True):
+            getattr(self.hidden, name)[first] = np.where(equal, old, now)[::-1][new]
 
     def last_write(self, at: Array) -> Stamp:
         """Return the last writers of some units."""
@@ -203,6 +228,8 @@ class Shadow:
         if self._readers is not None:  # an atomic does not hide ordinary reads
             gone = at if kind == 0 else at[self._readers[9].take(at) != 0]
             self._readers[0][gone] = self._readers[1][gone] = -1
+            if self.warps is not None:
+                self.warps.forget(gone)
 
     # ---- readers: smallest lane, largest lane; epoch, clock and time of each; line, kind
 
@@ -265,6 +292,9 @@ class Shadow:
             fields[9][at] = kind
         else:
             fields[9][at[~kept]] = kind
+        if self.warps is not None and kind == 0:
+            for reader in (low, high):
+                self.warps.record(at, reader, line)
 
 
 def _moved(lanes: Array, steps: Array) -> Array:

@@ -1,23 +1,17 @@
-"""Check warp-wide instructions: wrong member masks, incomplete warps, shuffles that read from inactive lanes.
-
-Tree reductions read beyond the lanes they need and never use the result, so reading an undefined value is no mistake;
-storing a value computed from it is one. For a choice between two values (selp) the taken one is not known here, and the
-kernel gets the benefit of the doubt.
-"""
+"""Check warp-wide instructions: wrong member masks, incomplete warps, shuffles that read from inactive lanes."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 import numpy as np
 
-from engine.backends.emulator.ptx.program import BasicBlock, Program
-from engine.backends.emulator.ptx.syntax import Address, Instruction, Pair
-from engine.backends.emulator.ptx.traits import reads, registers_of, traits_of, writes
-from engine.backends.emulator.registers.masks import WARP, Mask
+from engine.backends.emulator.instructions.convergence import by_warp, in_all_rows
+from engine.backends.emulator.ptx.program import BasicBlock
+from engine.backends.emulator.ptx.traits import traits_of
+from engine.backends.emulator.registers.masks import WARP, Mask, lane_words
 from engine.backends.emulator.state.events import ChunkInfo
 from engine.backends.emulator.state.machine import Machine
 from engine.backends.emulator.watching.races.findings import Findings
+from engine.backends.emulator.watching.races.undefined_values import UndefinedUse, UndefinedValues, first_reader
 from engine.records import Array
 
 _EVERYONE = (1 << WARP) - 1  # the mask of a whole warp
@@ -28,6 +22,7 @@ class WarpMembers:
 
     def __init__(self, machine: Machine, findings: Findings) -> None:
         self._machine, self._findings = machine, findings
+        self._compared: tuple[Mask, Array] | None = None  # the last lanes that were compared, and their masks
 
     def check(self, line: int, opcode: str, mask: Mask, members: Array) -> None:
         """Check a warp-wide instruction; `members`: the lanes that each lane names."""
@@ -35,14 +30,19 @@ class WarpMembers:
             self._not_whole(line, opcode, mask)
         elif members.size > 1 or int(members.flat[0]) != _EVERYONE:
             self._unnamed(line, opcode, mask, members)
+            if members.size > 1 and not (self._compared and self._compared[0] is mask and self._compared[1] is members):
+                self._compared = mask, members
+                self._unequal(line, opcode, mask, members)
 
     def incomplete(self, line: int, opcode: str, mask: Mask) -> None:
-        """Report an instruction about to run although lanes it names will never arrive."""
+        """Report lanes that wait at an instruction for lanes that they name and that never arrive."""
         if traits_of(opcode).converges == "named":
-            self._report(line, opcode, mask, 0, 0, "names lanes that never reach it")
+            row, column = (0, 0) if mask.dense is None else np.argwhere(mask.dense)[0].tolist()
+            self._report(line, opcode, mask, row, column, "names lanes that never reach it")
 
-    def at_barrier(self, line: int, mask: Mask, alive: Mask) -> None:
-        """Report warps that reach a block barrier incompletely; `alive`: the lanes that have not ended."""
+    def at_barrier(self, line: int, called: str, mask: Mask, alive: Mask) -> None:
+        """Report warps that reach a barrier incompletely; `called`: its name; `alive`: the lanes that have not
+        ended."""
         here, living = mask.full_dense(), alive.full_dense()
         warps = (here.shape[0] // WARP, WARP, here.shape[1])
         some = here.reshape(warps).any(axis=1)
@@ -52,10 +52,10 @@ class WarpMembers:
         warp, column = (int(i[0]) for i in np.nonzero(lacking))
         absent = np.flatnonzero((living & ~here)[warp * WARP : warp * WARP + WARP, column])
         block = self._machine.lane_name(0, column).split(" of ")[1]
+        who = "threads of a block" if called.endswith("()") else "lanes of a warp"
         message = (
-            f"line {line}: lanes of warp {warp} of {block} reach __syncthreads() while {in_words(absent)} of the same "
-            f"warp {'is' if absent.size == 1 else 'are'} elsewhere; all threads of a block must reach the same "
-            "__syncthreads()."
+            f"line {line}: lanes of warp {warp} of {block} reach {called} while {in_words(absent)} of the same warp "
+            f"{'is' if absent.size == 1 else 'are'} elsewhere; all {who} must reach the same {called}."
         )
         self._findings.report("divergent-barrier", line, None, message)
 
@@ -81,6 +81,22 @@ class WarpMembers:
             column = int(lacking.any(axis=0).argmax())
             self._report(line, opcode, mask, int(lacking[:, column].argmax()), column, "does not name itself")
 
+    def _unequal(self, line: int, opcode: str, mask: Mask, members: Array) -> None:
+        """Report a lane that names a lane with another mask."""
+        given, lanes = in_all_rows(members, mask), mask.row_lanes()
+        shape = (lanes.shape[0], max(lanes.shape[1], given.shape[1]))
+        masks, active = by_warp(np.broadcast_to(given, shape)), by_warp(np.broadcast_to(lanes, shape))
+        if _agree(masks, active):
+            return
+        for other in range(WARP):
+            named = active & active[:, other : other + 1] & (masks >> np.uint32(other) & np.uint32(1) == 1)
+            wrong = (named & (masks != masks[:, other : other + 1])).reshape(shape)
+            if wrong.any():
+                column = int(wrong.any(axis=0).argmax())
+                row = int(np.cumsum(mask.rows)[wrong[:, column].argmax()]) - 1
+                self._report(line, opcode, mask, row, column, f"names lane {other}, which gives another mask")
+                return
+
     def _report(self, line: int, opcode: str, mask: Mask, row: int, column: int, flaw: str) -> None:
         lane = self._machine.lane_name(int(mask.rows_at()[row]), int(mask.columns_at()[column]))
         what = traits_of(opcode).called or "a warp-wide function"
@@ -99,122 +115,21 @@ def in_words(numbers: Array, noun: str = "lane") -> str:
     return f"{noun}s {shown}{' …' if numbers.size > 4 else ''}"
 
 
-@dataclass(frozen=True)
-class Taint:
-    """The lanes with an undefined value, bool[T, B]; the .cu line of the shuffle, and an inactive lane that it read."""
-
-    lanes: Array
-    line: int
-    missed: int
-
-
-@dataclass(frozen=True)
-class StoredValue:
-    """The store of an undefined value: its line, and the thread and column in the chunk."""
-
-    line: int
-    row: int
-    column: int
-    taint: Taint
+def _agree(masks: Array, active: Array) -> bool:
+    """Return whether active lanes that name each other give one mask; both (warps, 32, columns), and each lane names
+    itself. It is so if the lowest named lane gives this mask, and as many lanes do as it names."""
+    named = masks & lane_words(active)
+    lowest = np.bitwise_count((named & (~named + np.uint32(1))) - np.uint32(1)).astype(np.int64) % WARP
+    if (active & (np.take_along_axis(masks, lowest, axis=1) != masks)).any():
+        return False
+    warps, _, columns = masks.shape
+    party = (np.arange(warps)[:, None, None] * WARP + lowest) * columns + np.arange(columns)
+    counts = np.bincount(party[active], minlength=masks.size)
+    return bool((counts[party] == np.bitwise_count(named))[active].all())
 
 
-class UndefinedValues:
-    """The registers with undefined values, in a chunk of T by B lanes."""
-
-    def __init__(self, program: Program, rows: int, blocks: int) -> None:
-        self._carry, self._shape = program.carry, (rows, blocks)
-        self._taints: dict[int, Taint] = {}
-        self._bits = 0
-        self._pending: BasicBlock | None = None
-
-    def enter(self, block: BasicBlock, mask: Mask) -> list[StoredValue]:
-        """Follow values through a basic block before it runs. A shuffle at its start is handled when it runs."""
-        self._pending = None
-        if block.body and traits_of(block.body[0].opcode).head == "shfl.sync":
-            self._pending = block
-            return []
-        return self._follow(block.body, mask) if self._bits & (block.live_in | block.defs) else []
-
-    def shuffle(self, line: int, mask: Mask, source: Array, nobody: Array | None) -> list[StoredValue]:
-        """Follow values through the shuffle at the start of a block.
-
-        `source`: the row that each row reads, (T, 1) or (T, columns of the mask); `nobody`: the lanes with an inactive
-        source, bool (T, 1) or (T, columns).
-        """
-        block, self._pending = self._pending, None
-        some = nobody is not None and nobody.any()
-        if block is None or not (self._bits or some):
-            return []
-        target, value = block.body[0].operands[:2]
-        made = np.zeros(self._shape, bool)
-        missed, columns = -1, mask.columns
-        if nobody is not None and some:
-            made[:, columns] = nobody
-            _, _, missed = first_reader(nobody, source)
-        for index in self._taints.keys() & set(registers_of(value)):
-            before = self._taints[index]
-            held = before.lanes[:, columns]
-            made[:, columns] |= np.take_along_axis(held, np.broadcast_to(source, held.shape), axis=0)
-            if missed < 0:
-                line, missed = before.line, before.missed
-        for index in registers_of(target.first if isinstance(target, Pair) else target):
-            self._set(index, mask, Taint(made, line, missed))
-        return self._follow(block.body[1:], mask)
-
-    def _follow(self, items: tuple[Instruction, ...], mask: Mask) -> list[StoredValue]:
-        found = []
-        for item in items:
-            memory = traits_of(item.opcode).memory
-            if memory in ("store", "atomic") and item.space != "local":
-                found += self._stored(item, mask)
-            sources = [] if memory else [self._taints[i] for i in reads(item, self._carry) if i in self._taints]
-            if item.words[0] == "selp":
-                sources = []
-            lanes = np.logical_or.reduce([taint.lanes for taint in sources]) if sources else None
-            for index in writes(item, self._carry):
-                self._set(index, mask, None if lanes is None else replace(sources[0], lanes=lanes))
-        return found
-
-    def _stored(self, item: Instruction, mask: Mask) -> list[StoredValue]:
-        values = [operand for operand in item.operands if not isinstance(operand, Address)]
-        values = values[1:] if item.words[0] == "atom" else values
-        found = []
-        for index in {index for operand in values for index in registers_of(operand)} & self._taints.keys():
-            taint = self._taints[index]
-            held = taint.lanes[mask.place()] & (True if mask.dense is None else mask.dense)
-            if held.any():
-                row, column = (int(at[0]) for at in np.nonzero(held))
-                found.append(StoredValue(item.line, int(mask.rows_at()[row]), int(mask.columns_at()[column]), taint))
-        return found
-
-    def _set(self, index: int, mask: Mask, taint: Taint | None) -> None:
-        """Give the lanes of `mask` a new value in a register. `taint`: set if it is undefined, possibly for other lanes
-        too."""
-        before = self._taints.get(index)
-        known = taint or before
-        if known is None:
-            return
-        lanes = np.zeros(self._shape, bool) if before is None else before.lanes.copy()
-        place = mask.place()
-        new = np.zeros((mask.height, mask.width), bool) if taint is None else taint.lanes[place]
-        lanes[place] = new if mask.dense is None else np.where(mask.dense, new, lanes[place])
-        if lanes.any():
-            self._taints[index] = replace(known, lanes=lanes)
-            self._bits |= 1 << index
-        elif before is not None:
-            del self._taints[index]
-            self._bits &= ~(1 << index)
-
-
-def first_reader(lanes: Array, source: Array) -> tuple[int, int, int]:
-    """Return (row, column, lane of the warp that it reads) of the first of these lanes, by column and then by row."""
-    column = int(lanes.any(axis=0).argmax())
-    row = int(lanes[:, column].argmax())
-    return row, column, int(source[row, column if source.shape[1] > 1 else 0]) % WARP
-
-
-class ShuffleCheck:
-    """The shuffles of a chunk, with results in `findings`."""
+class UndefinedCheck:
+    """The undefined values of a chunk, with results in `findings`: from shuffles and of variables without a value."""
 
     def __init__(self, machine: Machine, findings: Findings, info: ChunkInfo) -> None:
         self._machine, self._findings = machine, findings
@@ -222,16 +137,16 @@ class ShuffleCheck:
 
     def enter(self, block: BasicBlock, mask: Mask) -> None:
         """Follow values through a basic block."""
-        self._report_stores(self._undefined.enter(block, mask))
+        self._report(self._undefined.enter(block, mask, self._machine.registers))
 
     def shuffle(self, line: int, mask: Mask, source: Array) -> None:
         """Check a shuffle; `source`: the row that each row reads."""
         found = inactive_sources(mask, source)
         if found is None:
-            self._report_stores(self._undefined.shuffle(line, mask, source, None))
+            self._report(self._undefined.shuffle(line, mask, source, None))
             return
         nobody, whole_warps = found
-        self._report_stores(self._undefined.shuffle(line, mask, source, nobody & ~whole_warps))
+        self._report(self._undefined.shuffle(line, mask, source, nobody & ~whole_warps))
         if whole_warps.any():
             row, column, read = first_reader(whole_warps, source)
             lane = self._machine.lane_name(row, int(mask.columns_at()[column]))
@@ -241,14 +156,17 @@ class ShuffleCheck:
             )
             self._findings.report("warp-race", line, None, message)
 
-    def _report_stores(self, found: list[StoredValue]) -> None:
+    def _report(self, found: list[UndefinedUse]) -> None:
         for one in found:
-            lane, shuffle = self._machine.lane_name(one.row, one.column), one.taint.line
-            message = (
-                f"line {one.line}: {lane} stores a value computed from the shuffle at line {shuffle}, which read lane "
-                f"{one.taint.missed}; that lane did not execute the shuffle, so the value is undefined."
-            )
-            self._findings.report("warp-race", one.line, shuffle, message)
+            lane, taint = self._machine.lane_name(one.row, one.column), one.taint
+            if taint.of_shuffle:
+                message = (
+                    f"line {one.line}: {lane} {one.verb} the shuffle at line {taint.line}, which "
+                    f"read lane {taint.missed}; that lane did not execute the shuffle, so the value is undefined."
+                )
+                self._findings.report("warp-race", one.line, taint.line, message)
+            else:
+                self._findings.unset_variable(one.line, f"{lane} {one.verb}")
 
 
 def inactive_sources(mask: Mask, source: Array) -> tuple[Array, Array] | None:

@@ -233,7 +233,7 @@ extern "C" __global__ void f(const int *in, int *out) {
 }"""
 
 
-@pytest.mark.thorough  # libcu++ takes three seconds to compile
+@pytest.mark.sampled(quick=0, thorough=2)  # libcu++ takes three seconds to compile
 @pytest.mark.parametrize("schedule", SCHEDULES, ids=lambda one: f"{one.kind}{one.seed}")
 def test_a_release_in_shared_memory_is_its_own_fence(schedule: Schedule) -> None:
     for order in ("release", "acq_rel"):
@@ -278,6 +278,7 @@ STACK = """extern "C" __global__ void f(const int *in, int *out, int *value, int
 }"""
 
 
+@pytest.mark.sampled(quick=3)
 @pytest.mark.parametrize("schedule", SCHEDULES, ids=lambda one: f"{one.kind}{one.seed}")
 def test_a_thread_that_takes_from_a_list_needs_a_fence(schedule: Schedule) -> None:
     more = {"value": np.zeros(128, np.int32), "next": np.zeros(128, np.int32), "head": np.zeros(1, np.int32)}

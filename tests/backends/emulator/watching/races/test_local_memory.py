@@ -18,9 +18,27 @@ READS_UNWRITTEN = {
     "sums without a first value": """
     float sum[8]; for (int i = 0; i < n; i++) sum[(i + t) % 8] += x[i];
     out[t] = sum[t % 8];""",
+    "a count of some": """
+    int some[32]; for (int i = 0; i < n / 2; i++) some[i] = 1 + x[i];
+    int c = 0; for (int i = 0; i < n; i++) if (some[i] > 0) c++;
+    out[t] = c ? __int_as_float(~0) : c;""",
     "one element too far": """
     double part[9]; for (int i = 0; i < n; i++) part[i] = x[i];
     double sum = 0; for (int i = 0; i <= n; i++) sum += part[i];
+    out[t] = sum;""",
+}
+NARROW = {
+    "a sieve that is not set": """
+    bool prime[64]; for (int i = 4; i < 64; i += 2) prime[i] = false;
+    for (int i = 3; i < n; i += 2) for (int j = i * i; j < 64; j += i) prime[j] = false;
+    int c = 0; for (int i = 2; i < 64; i++) if (prime[i]) c++;
+    out[t] = c;""",
+    "counts in short": """
+    short count[16]; for (int i = 0; i < n; i++) count[(i * 5 + t) % 16] += i;
+    out[t] = count[(n + t) % 16];""",
+    "letters": """
+    unsigned char letter[40]; for (int i = 0; i < n; i++) letter[(i * 3) % 40] = i;
+    int sum = 0; for (int i = 0; i < n; i++) sum += letter[(i * 7) % 40];
     out[t] = sum;""",
 }
 READS_ITS_OWN = {
@@ -37,6 +55,24 @@ READS_ITS_OWN = {
     float part[32]; for (int i = 0; i < n; i++) part[i] = x[i];
     float most = 0; for (int i = 0; i < n; i++) most = fmaxf(most, part[n - 1 - i]);
     out[t] = most;""",
+    "a sieve": """
+    bool prime[64]; for (int i = 0; i < 64; i++) prime[i] = true;
+    for (int i = 2; i < n; i++) for (int j = i * i; j < 64; j += i) prime[j] = false;
+    int c = 0; for (int i = 2; i < 64; i++) if (prime[i]) c++;
+    out[t] = c;""",
+    "small numbers of the first content": """
+    short few[16]; for (int i = 0; i < 16; i++) few[(i * 5) % 16] = i & 1 ? -1 : -11;
+    int sum = 0; for (int i = 0; i < n; i++) sum += few[(i + t) % 16];
+    out[t] = sum;""",
+    "letters that are copied": """
+    char word[8], other[8]; for (int i = 0; i < n; i++) word[(i + t) % 8] = i;
+    for (int i = 0; i < 8; i++) other[(i * 3 + t) % 8] = word[i];
+    out[t] = other[t % 8] + other[(t + 1) % 8];""",
+    "letters written as one word": """
+    union { unsigned words[4]; unsigned char letters[16]; } both;
+    for (int i = 0; i < 4; i++) both.words[(i + n) % 4] = i * 0x01020304;
+    int sum = 0; for (int i = 0; i < n; i++) sum += both.letters[(i * 3 + t) % 16];
+    out[t] = sum;""",
     "a default that is chosen": """
     float few[4]; if (n > 2) few[n % 4] = x[0];
     out[t] = n > 2 ? few[n % 4] : 0;""",
@@ -57,6 +93,11 @@ def test_an_element_that_its_thread_has_not_written_is_found(name: str) -> None:
     assert np.isnan(run.arrays["out"]).any()  # so no reference calls it right
     if "shared" in name:
         assert sentence("finding.uninitialised-local", run.findings[0].message)
+
+
+@pytest.mark.parametrize("name", NARROW)
+def test_an_element_of_few_bytes_that_its_thread_has_not_written_is_found(name: str) -> None:
+    assert {found.kind for found in run_of(NARROW[name]).findings} == {"uninitialised-local"}
 
 
 @pytest.mark.parametrize("name", READS_ITS_OWN)

@@ -69,7 +69,7 @@ def emulated(name: str) -> set[str]:
         return {finding.kind for finding in measure(choice, schedule="independent:1").findings}
 
 
-@pytest.mark.sampled(quick=0, thorough=5)
+@pytest.mark.sampled(quick=0, thorough=9)
 @pytest.mark.parametrize("name", [name for name in KERNELS if name in VERDICTS])
 def test_both_agree_on_a_kernel_of_the_catalogue(name: str) -> None:
     kinds = emulated(name)
@@ -103,7 +103,7 @@ def test_the_code_that_was_judged_is_todays_and_a_comment_does_not_count() -> No
         assert (digest(bug.name, other) == digest(bug.name, planted)) == same
 
 
-@pytest.mark.sampled(quick=0, thorough=2)
+@pytest.mark.sampled(quick=0, thorough=3)
 @pytest.mark.parametrize("bug", [pytest.param(bug, id=bug.name) for bug in BUGS])
 def test_both_agree_on_a_planted_bug_and_its_correct_twin(bug: Planted) -> None:
     kinds = found(bug)

@@ -29,6 +29,14 @@ DEFINED = (
     "if (t % 2) v = __shfl_sync(0xaaaaaaaa, v, 5);",
     "if (t == 3) v = __shfl_sync(8, v, 3);",
     "v = __shfl_xor_sync(0xffffffff, v, 4, 8);",
+    """if (t < 8) for (int d = 4, at = t; d; d /= 2) {
+ int w = __shfl_down_sync(0xff, v, d), b = __shfl_down_sync(0xff, at, d);
+ if (w > v) { v = w; at = b; } if (d == 1 && t == 0) out[at & 7] = 1; } v = 0; if (t) return;""",
+    """if (t < 20) { int w = __shfl_down_sync(0xfffff, v, 1);
+ if (t == 19 || w != v) out[t + 64 * blockIdx.x] = 1; } return;""",
+    "if (t < 20) { int w = __shfl_down_sync(0xfffff, v, 1); v = t < 19 ? in[w & 31] : 0; }",
+    "if (t < 20) { int w = __shfl_down_sync(0xfffff, v, 1); v = __any_sync(0xfffff, t < 19 && w > v); }",
+    "if (t < 20) { int w = __shfl_down_sync(0xfffff, v, 1); if (t < 19 && w > v) v = w; }",
 )
 
 
@@ -56,6 +64,13 @@ STORED = {
     "by an atomic": "if (t < 5) { v = __shfl_down_sync(0x1f, v, 1); atomicAdd(out, v); } v = 0;",
     "in shared memory": "__shared__ int s[5]; if (t < 5) { s[t] = v + __shfl_down_sync(0x1f, v, 1); v = s[0]; }",
     "of one block only": "if (t < 8 + 24 * blockIdx.x) v += __shfl_down_sync(blockIdx.x ? ~0u : 0xffu, v, 1);",
+    "a branch around a store": "if (t < 5) { int w = __shfl_down_sync(0x1f, v, 1); if (w != v) out[0] = 1; } v = 0;",
+    "a loop of atomics": """if (t < 5) { int w = __shfl_down_sync(0x1f, v, 1) & 3;
+ for (int k = 0; k < w; k++) atomicAdd(out, 1); } v = 0;""",
+    "the place of a load": "if (t < 5) { int w = __shfl_down_sync(0x1f, v, 1); v = in[w & 31]; }",
+    "the place of a store": "if (t < 5) { int w = __shfl_down_sync(0x1f, v, 1); out[w & 31] = 1; } v = 0;",
+    "a vote": "if (t < 5) { int w = __shfl_down_sync(0x1f, v, 1); v = __any_sync(0x1f, w > 7); }",
+    "a choice": "if (t < 5) { int w = __shfl_down_sync(0x1f, v, 1); v = w > 7 ? 3 : 2; }",
 }
 
 
