@@ -123,7 +123,7 @@ class Editor {
     this.marks.typed(this.view, told.marks, doc);
     this.root.dataset.compiled = told.marks.length;
     const [first] = told.marks.filter(({ kind }) => kind === 'error');
-    this.say(this.marks.saidAt(this.view, this.counter) || (first ? `Line ${first.line}. ${first.message}` : ''));
+    this.hear(this.marks.saidAt(this.view, this.counter) || (first ? `Line ${first.line}. ${first.message}` : ''));
   }
 
   // Whether the results beside the editor are of another text than this one; `surely`: it has just been changed.
@@ -139,7 +139,7 @@ class Editor {
 
   keep() {
     const kept = keep(this.draft, { text: this.text, file: this.file, at: this.at += 1, reset: this.reset, when: Date.now() });
-    if (!kept) this.say('This browser keeps nothing: download the file before you leave.', true);
+    if (!kept) this.notice('This browser keeps nothing: download the file before you leave.', true);
   }
 
   // Send the text when the reader pauses or leaves the editor: every message runs the page's script on the server.
@@ -177,8 +177,9 @@ class Editor {
     if (same || (told.number === this.asked.number && this.since)) this.marks.show(this.view, told, this.checked, this.since);
     for (const row of told.tries) this.keepTry(row, told.number === this.asked.number ? this.checked.toString() : same ? this.text : null);
     if (told.number >= this.asked.number) {
+      if (this.root.dataset.state === 'busy') this.say(told.said);
+      else this.hear(told.said);
       this.root.dataset.state = 'done';
-      this.say(told.said);
     }
   }
 
@@ -190,8 +191,20 @@ class Editor {
   }
 
   say(words, bad = false) {
+    this.noticed = false;
     if (this.parts.told.textContent !== words) this.parts.told.textContent = words;
     this.parts.told.classList.toggle('bad', bad);
+  }
+
+  // Say what the reader asked for or must know: it stays until they type, move the cursor or ask for something else.
+  notice(words, bad = false) {
+    this.say(words, bad);
+    this.noticed = true;
+  }
+
+  // Say what the compiler or the server has found meanwhile.
+  hear(words) {
+    if (!this.noticed) this.say(words);
   }
 
   later(name, after, does) {
@@ -220,12 +233,12 @@ class Editor {
     this.view.dispatch({ changes: { from: 0, to: this.view.state.doc.length, insert: kept.text } });
     this.following = false;
     this.outdate();
-    this.say('Another tab changed this text. Undo brings yours back.');
+    this.notice('Another tab changed this text. Undo brings yours back.');
   }
 
   open(name, { text, said }) {
     this.replace(text, name);
-    if (said) this.say(said);
+    if (said) this.notice(said);
   }
 
   async share() {
@@ -233,8 +246,8 @@ class Editor {
       this.parts.link.value = await linkOf(this.text);
       this.parts.linked.hidden = false;
       this.parts.link.select();
-      this.say(await copy(this.parts.link.value) ? 'The link is copied.' : 'Copy the link below.');
-    } catch (error) { this.parts.linked.hidden = true; this.say(error.message, true); }
+      this.notice(await copy(this.parts.link.value) ? 'The link is copied.' : 'Copy the link below.');
+    } catch (error) { this.parts.linked.hidden = true; this.notice(error.message, true); }
   }
 
   // Go to the place where the name at a position is declared; false if there is none.
@@ -262,7 +275,7 @@ class Editor {
     on(parts.share, 'click', () => this.share());
     on(parts.chosen, 'change', async () => {
       const [file] = parts.chosen.files;
-      try { if (file && this.view) this.open(file.name, await read(file)); } catch (error) { this.say(error.message, true); }
+      try { if (file && this.view) this.open(file.name, await read(file)); } catch (error) { this.notice(error.message, true); }
       parts.chosen.value = '';
     });
     on(parts.text, 'focusout', () => { if (this.changed) { this.keep(); this.tell(); } });
