@@ -36,9 +36,9 @@ def sizes_of(topic: Topic) -> tuple[int, ...]:
 
 
 # The quick run meets every kernel that compiles in less than a second with its middle block size, at many ragged
-# blocks. The thorough run draws one other case for each kernel: any size with that block size, many of the smallest,
-# one of the largest; of kernels that compile for seconds only the middle block size, which other tests compile too. A
-# release runs every size with all three.
+# blocks. The thorough run draws one other case, for half of these kernels and for all others: any size with that block
+# size, many of the smallest, one of the largest; of kernels that compile for seconds only the middle block size, which
+# other tests compile too. A release runs every size with all three.
 QUICK_SIZES = (100, 4096 + 1)
 QUICK_LINES = 90  # of a kernel that compiles in less than a second
 MANY_BLOCKS, ONE_BLOCK = (100, 1000), 33
@@ -53,12 +53,14 @@ def cases_of(kernel: Kernel) -> Iterator[Any]:
     lean = kernel.text.count("\n") <= QUICK_LINES
     others = [(n, size) for size, some in short.items() for n in sizes if n in some and (lean or size == middle)]
     others = [place for place in others if place != first]
-    drawn = others[zlib.crc32(kernel.name.encode()) % len(others)] if others else first
+    number, half = divmod(zlib.crc32(kernel.name.encode()), 2)
+    drawn = others[number % len(others)] if others else first
+    quick = first if lean and first[0] in QUICK_SIZES else None
+    thorough = drawn if quick is None or half else None
     for n in sizes:
         for block_size in sorted(short):
-            yield case(kernel, n, block_size, quick=(n, block_size) == first and first[0] in QUICK_SIZES
-                       and lean,
-                       thorough=(n, block_size) == drawn, id=f"{kernel.name}-{n}-{block_size}")  # fmt: skip
+            yield case(kernel, n, block_size, quick=(n, block_size) == quick, thorough=(n, block_size) == thorough,
+                       id=f"{kernel.name}-{n}-{block_size}")  # fmt: skip
 
 
 CASES = [made for kernel in ENDING for made in cases_of(kernel)]
