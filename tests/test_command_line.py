@@ -95,6 +95,19 @@ def test_a_process_ends_with_the_exit_status(arguments: list[str], status: int, 
     assert done.returncode == status and words in done.stdout + done.stderr
 
 
+@pytest.mark.parametrize(
+    ("output", "status", "words"),
+    [
+        ("| head -n 1", 141, ""),
+        ("> /dev/full", 2, "The output cannot be written: No space left on device."),
+    ],
+)
+def test_output_that_nobody_takes_is_no_traceback(output: str, status: int, words: str):
+    script = f"'{sys.executable}' -m engine kernels --json {output}; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=250)
+    assert done.returncode == status and done.stderr.strip() == words
+
+
 def test_a_run_prints_one_object_with_every_field_of_the_contract(run: Run):
     status, record = run("reduce_sequential", "--n", "1000", "--block-size", "64")
     assert status == 0

@@ -1,7 +1,8 @@
 """The command line: kernels, run, sweep, code, emulate, check, sheets, grade, progress, record, warm, host, history,
 peers, claims, doctor.
 
-Exit status: 0 ok, 1 wrong or with findings, 2 refused or not runnable, 3 the run failed (crash, deadline).
+Exit status: 0 ok, 1 wrong or with findings, 2 refused or not runnable, 3 the run failed (crash, deadline), 141 the
+reader of the output has closed it.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from engine.commands import archive, keeping, measure
 from engine.commands import lab as lab_parsers
 from engine.commands import sheets as sheet_parsers
 from engine.commands.measure import lines, rows
-from engine.commands.output import SESSION, exit_status, printable_streams
+from engine.commands.output import READER_GONE, SESSION, ReaderGone, exit_status, printable_streams
 from engine.history.history import recorded_for
 from engine.history.recordings import NEEDS_GPU
 from engine.lectures import judge
@@ -34,7 +35,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     with printable_streams():
         try:
-            return int(options.command(options))
+            status = int(options.command(options))
+            sys.stdout.flush()
+            return status
+        except ReaderGone:
+            return READER_GONE
         except NotRunnable as refused:
             print(refused, file=sys.stderr)
             return 2

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from typing import Any, TextIO, cast
 
-from engine.records import Measurement
+from engine.records import Measurement, NotRunnable
 
 SESSION = "command line"  # the session of a command's runs
 _FAILED = 3  # a crash or a deadline
@@ -62,15 +63,37 @@ def printable_streams() -> Iterator[None]:
         yield
 
 
+class ReaderGone(Exception):
+    """The reader of the output has closed it, as `head` does after its last line."""
+
+
+READER_GONE = 128 + 13  # the exit status of a program that ends by the signal SIGPIPE
+
+
 class _Printable:
-    """A text stream that writes printable text."""
+    """A text stream that writes printable text. ReaderGone; NotRunnable, if it cannot write for another reason."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        self._stream.write(printable(text))
+        with self._reader():
+            self._stream.write(printable(text))
         return len(text)
+
+    def flush(self) -> None:
+        with self._reader():
+            self._stream.flush()
+
+    @contextmanager
+    def _reader(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())  # Python writes the rest when it ends
+            if isinstance(error, BrokenPipeError):
+                raise ReaderGone from error
+            raise NotRunnable(f"The output cannot be written: {error.strerror}.") from error
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
