@@ -27,6 +27,9 @@ from engine.records.words import size_text, whole_number
 from engine.sheets.sheet import Check, Limit, Question, Sheet, Verdict
 
 _LONGEST = 40  # characters of a number
+_UNIT = re.compile(r"(?<=[\d.])\s*(?:([kKMG]?)i?B|[a-z]+s|byte|sector|percent)$")  # sectors, passes, bytes
+_DECIMAL_COMMA = re.compile(r"^(\d+),(\d{1,2})$")
+_LETTERED = re.compile(r"([a-j])\W+(.+)")
 _OF_HOST = re.compile(r"\bmain[ \t]*\(|^[ \t]*#[ \t]*include[ \t]*<(?:iostream|vector|cuda_runtime)", re.MULTILINE)
 
 
@@ -34,13 +37,22 @@ def answered(question: Question, words: str | None) -> Verdict:
     """Return the verdict on an answer; None or blank: no answer yet."""
     if words is None or not words.strip():
         return Verdict(question.name, False, "Not answered yet.")
-    right = _letter(words) == question.answer if question.choices else _met(question, words)
+    right = _letter(question, words) == question.answer if question.choices else _met(question, words)
     return Verdict(question.name, right, question.because if right else question.advice)
 
 
-def _letter(words: str) -> str:
-    """Return the letter of an answer: "B", "b)" and "(b)" are b."""
-    return words.strip().strip("().").lower()
+def _letter(question: Question, words: str) -> str:
+    """Return the letter of an answer: "B", "b)", "(b)", the choice itself, or both as in "b) Eight."; "": no letter."""
+    plain = _plain(words)
+    choices = {letter: _plain(choice) for letter, choice in question.lettered.items()}
+    both = _LETTERED.fullmatch(plain)
+    if both and choices.get(both[1]) == _plain(both[2]):
+        return both[1]
+    return plain if plain in choices else next((each for each in choices if choices[each] == plain), "")
+
+
+def _plain(words: str) -> str:
+    return " ".join(words.lower().split()).strip("().:[]`*\"' ")
 
 
 def _met(question: Question, words: str) -> bool:
@@ -50,8 +62,10 @@ def _met(question: Question, words: str) -> bool:
 
 
 def _number(words: str) -> float | None:
-    """Return the number of 16777216, 16,777,216, 2^24, 16M, 0.5, 50 %, 1e-3; None: no number."""
-    plain = words.strip().rstrip("% ")[:_LONGEST]
+    """Return the number of 16777216, 16,777,216, 2^24, 2**24, 16M, 0.5, 0,5, 50 %, 1e-3, 5 sectors, 8 KB; None: no
+    number."""
+    plain = words.strip().lstrip("=~≈ ").rstrip(".% ")[:_LONGEST].replace("**", "^").replace("'", "")
+    plain = _DECIMAL_COMMA.sub(r"\1.\2", _UNIT.sub(r"\1", plain))
     for reading in (whole_number, lambda text: float(text.replace(",", ""))):
         try:
             return float(reading(plain))
@@ -138,7 +152,7 @@ class _Runner:
         self._kernel, self._submission, self._seed = sheet.function or "", replace(submission, text=text), seed
         self._known: dict[Choice, Measurement] = {}
         self._ended: Measurement | None = None
-        self._longest, self._each = 0.0, 0.0  # warp instructions of the longest run, and those of it for an element
+        self._longest, self._each = 0.0, 0.0  # warp instructions of the longest run, and those of it for a thread
         self.hazardous = False
 
     def choices(self, check: Check, device: str) -> Iterator[Choice]:
@@ -157,12 +171,12 @@ class _Runner:
                 self._ended = found
             took = (found.counters or {}).get("warp_instructions", 0)
             if took >= self._longest:  # in a short one much is for the kernel, and not for the elements
-                self._longest, self._each = took, took / max(1, choice.n)
+                self._longest, self._each = took, took / _threads(choice)
         return self._ended or self._known[choice]
 
     def expected(self, choices: Sequence[Choice]) -> float:
         """Return how many warp instructions the runs take that were not made yet, as far as the others tell."""
-        return self._each * sum(choice.n for choice in choices if choice not in self._known)
+        return self._each * sum(_threads(choice) for choice in choices if choice not in self._known)
 
     def beside(self, choice: Choice, kernel: str) -> Generator[Asked, Answer, Measurement]:
         """Ask for the run of a kernel of the catalogue at the same sizes."""
@@ -292,6 +306,11 @@ def _turns(again: Choice, usual: Sequence[Choice]) -> Choice:
 
 def _blocks(choice: Choice) -> int:
     return -(-choice.n // choice.block_size)
+
+
+def _threads(choice: Choice) -> int:
+    """Return N, rounded up to whole blocks: with N = 1 a whole block runs."""
+    return max(1, _blocks(choice)) * choice.block_size
 
 
 def _ended(check: Check, choice: Choice, found: Measurement) -> Verdict | None:

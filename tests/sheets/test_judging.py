@@ -207,6 +207,16 @@ def test_what_misses_a_check_is_not_run_for_long(status: str) -> None:
     assert found["findings"].passed, "it needs one short run more"
 
 
+def test_a_wrong_run_of_one_element_does_not_make_others_too_long() -> None:
+    """A whole block runs for one element: 1,500 instructions for each of 5,000 elements would be too many."""
+    runs = replace(RUNS, n=(1, 100, 5000), block_size=(512,))
+    checks = [replace(check, runs=runs) for check in CHECKS[:2]]
+    run = Fake("wrong", at=1, warp_instructions=1500.0)
+    found = {one.check: one for one in verdicts(sheet(*checks), Submission("text"), run)}
+    assert found["answer"].passed is False and found["findings"].passed
+    assert 5000 in [choice.n for choice in run.asked]
+
+
 def test_a_counter_is_compared_with_a_number_or_with_a_kernel() -> None:
     found = judged(Fake(shared_load_conflicts=3.0, barriers=9.0))
     assert (found["banks"].value, found["banks"].limit) == (3, 0)
@@ -240,7 +250,11 @@ def question(answer: str | float, *choices: str, tolerance: float = 0.0) -> Ques
     return Question("why", "Why?", "No.", choices, answer, tolerance, "Because.")
 
 
-@pytest.mark.parametrize("words", ["16777216", "16,777,216", "2^24", "16M", " 16 777 216 "])
+NUMBERS = ("16777216", "16,777,216", "16'777'216", "2^24", "2 ** 24", "16M", " 16 777 216 ", "= 2^24", "16777216 bytes",
+           "16 MB", "16MiB", "16,777,216 B.", "16777216 passes")  # fmt: skip
+
+
+@pytest.mark.parametrize("words", NUMBERS)
 def test_a_number_is_read_however_it_is_written(words: str) -> None:
     assert answered(question(16777216.0), words) == Verdict("why", True, "Because.")
 
@@ -250,6 +264,11 @@ def test_a_number_is_read_however_it_is_written(words: str) -> None:
     [
         ("66.7 %", True),
         ("66.67", True),
+        ("66,7", True),
+        ("66,67 %", True),
+        ("66.7 percent.", True),
+        ("66.7 or 33.3", False),
+        ("66,700", False),
         ("67", True),
         ("0.667", False),
         ("nan", False),
@@ -262,7 +281,10 @@ def test_a_number_is_right_within_its_tolerance(words: str, right: bool) -> None
     assert answered(question(66.7, tolerance=0.01), words).passed is right
 
 
-@pytest.mark.parametrize(("words", "right"), [("b", True), ("B)", True), ("(b)", True), ("a", False), ("both", False)])
+@pytest.mark.parametrize(("words", "right"), [("b", True), ("B)", True), ("(b)", True), ("a", False), ("both", False),
+                                              ("[b]", True), ("two", True), ("b) Two.", True), ("**b**: two", True),
+                                              ("b) one", False), ("a) or b)", False),
+                                              ("a) one, b) two", False)])  # fmt: skip
 def test_a_choice_is_its_letter(words: str, right: bool) -> None:
     assert answered(question("b", "one", "two"), words).passed is right
 
