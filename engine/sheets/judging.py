@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from engine.catalogue import kernel_named
 from engine.lab.checking import ORDERS, orders_of
 from engine.lab.pasted_source import device_part, without_own_headers
+from engine.lab.signatures import with_c_name
 from engine.lab.top_level import uncommented
 from engine.lectures import judge
 from engine.lectures.claim import Claim, Counted, Findings, Status, TimeRatio
@@ -148,8 +149,9 @@ class _Runner:
 
     def __init__(self, sheet: Sheet, submission: Submission, seed: int | None) -> None:
         self.listed = sheet.launch is None  # the kernel is one of the catalogue
-        text = _without_host(submission.text) if self.listed and submission.text else submission.text
-        self._kernel, self._submission, self._seed = sheet.function or "", replace(submission, text=text), seed
+        text, kernel = submission.text, sheet.function or ""
+        text = with_c_name(_without_host(text), kernel) if self.listed and text else text
+        self._kernel, self._submission, self._seed = kernel, replace(submission, text=text), seed
         self._known: dict[Choice, Measurement] = {}
         self._ended: Measurement | None = None
         self._longest, self._each = 0.0, 0.0  # warp instructions of the longest run, and those of it for a thread

@@ -84,6 +84,7 @@ OTHERS = {
     "parameters with other names": ("first-saxpy", "", {
         "float a, const float *x, float *y, int n": "float factor, const float *y, float *in, int x", "i < n": "i < x",
         "y[i] = a * x[i] + y[i]": "in[i] = factor * y[i] + in[i]"}),
+    "a kernel without extern C": ("transpose-tile", "", {'extern "C" ': ""}),
     "the slide's return": ("cooper-race", "", {
         "        if (tid % (2 * jump) == 0 && i + jump < n)":
         "        if (tid % (2 * jump)) return;\n        if (i + jump < n)"}),

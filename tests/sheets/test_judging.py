@@ -117,8 +117,27 @@ def test_the_host_code_of_a_file_does_not_run() -> None:
     run = Fake()
     found = [*verdicts(sheet(CHECKS[0]), Submission(HOSTED), run)]
     (text,) = {choice.source for choice in run.asked}
-    assert passed(found) and str(text).split("\n")[2] == HOSTED.split("\n")[2]
+    assert passed(found) and str(text).split("\n")[2] == 'extern "C" ' + HOSTED.split("\n")[2]
     assert all(word not in str(text) for word in ("main", "iostream", "common.h"))
+
+
+PLAIN = "__global__ void reduce_strided(int *out)"
+NAMED = f'extern "C" {PLAIN}'
+LINKAGE = {
+    f"int a;\n{PLAIN};\n{PLAIN} {{}}": f"int a;\n{NAMED};\n{NAMED} {{}}",
+    f"namespace lab {{ {PLAIN} {{}} }}": f"namespace lab {{ {NAMED} {{}} }}",
+    f"{NAMED} {{}}": f"{NAMED} {{}}",
+    f"template <int N> {PLAIN} {{}}": f"template <int N> {PLAIN} {{}}",
+    f"static {PLAIN} {{}}": f"static {PLAIN} {{}}",
+    "__global__ void other() {}": "__global__ void other() {}",
+}
+
+
+@pytest.mark.parametrize("text", LINKAGE)
+def test_a_kernel_need_not_be_extern_c(text: str) -> None:
+    run = Fake()
+    assert passed(verdicts(sheet(CHECKS[0]), Submission(text), run))
+    assert {choice.source for choice in run.asked} == {LINKAGE[text]}
 
 
 def test_a_word_that_a_check_forbids_is_named_with_its_line() -> None:
