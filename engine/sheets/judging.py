@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from engine.catalogue import kernel_named
+from engine.catalogue import KERNELS, kernel_named
 from engine.lab.checking import ORDERS, orders_of
 from engine.lab.pasted_source import device_part, without_own_headers
 from engine.lab.signatures import with_c_name
@@ -278,7 +278,7 @@ def _compared(check: Check, limit: Limit, choice: Choice, own: Estimate, ratio: 
     bound = limit.expected
     assert isinstance(bound, int | float) and own.time_us is not None
     said = (
-        f"{_where(choice)}: estimated {own.time_us:,.1f} µs on the {own.gpu}, {ratio:.2f} times as fast as "
+        f"{_where(check, choice)}: estimated {own.time_us:,.1f} µs on the {own.gpu}, {ratio:.2f} times as fast as "
         f"{limit.against}, by a model and not measured"
     )
     if ratio >= bound:
@@ -320,12 +320,12 @@ def _ended(check: Check, choice: Choice, found: Measurement) -> Verdict | None:
     if found.status in ("ok", "hazard") or (found.status == "wrong" and isinstance(check.quantity, Findings)):
         return None
     if found.status == "wrong" and isinstance(check.quantity, Counted):
-        return Verdict(check.name, False, f"{_where(choice)}: The answer is wrong, so its counts say nothing.")
+        return Verdict(check.name, False, f"{_where(check, choice)}: The answer is wrong, so its counts say nothing.")
     reason = found.reason or f"The run ended: {found.status}."
     line = found.findings[0].line if found.findings else found.line
     if found.status not in _ENDS_ALL:
         advice = f" {check.advice}" if isinstance(check.quantity, Status) else ""
-        reason = f"{_where(choice)}: {reason}{advice}"
+        reason = f"{_where(check, choice)}: {reason}{advice}"
     return Verdict(check.name, False, reason, line)
 
 
@@ -358,20 +358,25 @@ def _sentence(check: Check, limit: Limit, made: judge.Verdict, choice: Choice, b
             as_in = "as in" if limit.times == 1 else f"{limit.times:g} times as many as in"
             wanted += f", {as_in} {limit.against}" if limit.against else ""
             if made.holds:
-                return f"{said} at {_where(choice)}."
-            return f"{_where(choice)}: {said} ({limit.relation} {wanted}). {check.advice}"
+                return f"{said} at {_where(check, choice)}."
+            return f"{_where(check, choice)}: {said} ({limit.relation} {wanted}). {check.advice}"
         case TimeRatio():
-            said = f"{_where(choice)}: {own.time_us:,.1f} µs, {value:.2f} times as fast as {limit.against}"
+            said = f"{_where(check, choice)}: {own.time_us:,.1f} µs, {value:.2f} times as fast as {limit.against}"
             return f"{said}." if made.holds else f"{said} ({limit.relation} {bound:g} times needed). {check.advice}"
         case Findings() as counting if hazards := counting.of(own):
-            return f"{_where(choice)}: {hazards[0].message} {check.advice}"
+            return f"{_where(check, choice)}: {hazards[0].message} {check.advice}"
         case Status() if own.status == "hazard" and not made.holds:
-            return f"{_where(choice)}: {own.reason} {check.advice}"
+            return f"{_where(check, choice)}: {own.reason} {check.advice}"
     return ""
 
 
-def _where(choice: Choice) -> str:
+def _where(check: Check, choice: Choice) -> str:
+    """Return the sizes of a run, its type if the check has several, and the macro of the kernel's parameter."""
+    entry = KERNELS.get(choice.kernel)  # None for a sheet's own launch
     parts = [f"N = {size_text(choice.n)}", f"block size {choice.block_size}"]
     parts += [f"grid size {choice.grid_size:,}"] if choice.grid_size else []
+    parts += [choice.dtype] if len(check.runs.dtype) > 1 else []
+    if entry and entry.parameter and choice.parameter is not None:
+        parts += [f"{entry.parameter.name} = {choice.parameter}"]
     parts += [choice.schedule] if choice.schedule else []
     return ", ".join(parts)

@@ -207,6 +207,13 @@ def test_a_sentence_says_where_what_and_what_next() -> None:
     assert hazard["findings"].sentence == "N = 100, block size 32: Line 7: a race. Wait."
 
 
+def test_a_sentence_names_the_type_of_several_and_the_macro_of_a_kernel() -> None:
+    runs = replace(RUNS, n=(100,), block_size=(32,), dtype=("float32", "int32"), parameter=(4,))
+    counted = replace(sheet(replace(CHECKS[2], runs=runs)), kernel="histogram_shared")
+    (found,) = verdicts(counted, Submission("text"), Fake(shared_load_conflicts=3.0))
+    assert found.sentence.startswith("N = 100, block size 32, float32, BINS = 4: ")
+
+
 @pytest.mark.parametrize("status", ["compile-error", "timeout", "crashed"])
 def test_after_a_run_that_ends_a_file_no_other_is_tried(status: str) -> None:
     run = Fake(status)
