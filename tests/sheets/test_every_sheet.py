@@ -85,7 +85,7 @@ OTHERS = {
         "float a, const float *x, float *y, int n": "float factor, const float *y, float *in, int x", "i < n": "i < x",
         "y[i] = a * x[i] + y[i]": "in[i] = factor * y[i] + in[i]"}),
     "a kernel without extern C": ("transpose-tile", "", {'extern "C" ': ""}),
-    "a return in the tree": ("heidelberg-1", "", {"        if (tid < stride)\n": "        if (tid >= stride) return;\n"}),
+    "a return in the tree": ("heidelberg-1", "", {"        if (tid < stride)": "        if (tid >= stride) return;"}),
     "a step that reads, waits and writes": ("harris-banks", "", {
         "        if (tid < stride)\n            partial[tid] += partial[tid + stride];": "        T sum = T(0);\n"
         "        if (tid < stride) sum = partial[tid] + partial[tid + stride];\n        __syncthreads();\n"
