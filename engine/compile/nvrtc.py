@@ -29,6 +29,13 @@ _NAMES_CUDA = re.compile(r"\bcuda\s*::|<cuda/|\bnamespace\s+cuda\b")
 # own C++ library has the types and constants of some. They are files because NVRTC was seen to crash after compile
 # errors if it is given headers as texts.
 STANDARD_HEADERS = Path(__file__).parent / "include"
+# What nvcc includes or declares by itself and kernels use; a student's text need not name it.
+_BY_NVCC = (
+    "#include <cstdint>\n#include <cstdlib>\n#include <climits>\n#include <cfloat>\n#include <cmath>\n"
+    "typedef unsigned char uchar;\ntypedef unsigned short ushort;\n"
+    "typedef unsigned int uint;\ntypedef unsigned long ulong;\n"
+    "typedef unsigned long long CUtexObject;\ntypedef unsigned long long CUsurfObject;\n"
+)
 UNOPTIMISED = "-G"  # the option of a build that keeps every variable, and says in its PTX where
 TENSOR_MAP_BYTES = 128
 _WHEELS = ("cu13", "cuda_runtime", "cuda_nvcc", "curand")
@@ -160,7 +167,8 @@ def _compiled(source: Source, architecture: str) -> Compiled:
         *(includes.LISTING if source.foreign else ()),
     )
     element = f"using T = {C_TYPES[source.dtype]};\n" if source.dtype else ""
-    text = f'{element}{source.head}#line 1 "{source.name}"\n{source.text}'
+    head = source.head + (_BY_NVCC if source.foreign else "")
+    text = f'{element}{head}#line 1 "{source.name}"\n{source.text}'
     program = nvrtc.createProgram(text, Path(source.name).name, (), ())  # a folder in its name would be searched
     opened: list[str] = []
     try:

@@ -87,15 +87,8 @@ _INCLUDE = re.compile(r"[ \t]*#[ \t]*include[ \t]*(?:<([^>\n]+)>|\"([^\"\n]+)\")
 _OF_SAMPLES = re.compile(
     r"(?:.*/)?(?:helper_(?!math)\w+|cuda_runtime\w*|device_launch_parameters|cuda|cuda_profiler_api)\.h"
 )
-# what nvcc includes or declares by itself and kernels use
-HEAD = (
-    # NVRTC names an unnamed namespace by a function of the file, or without one by the process that compiles it
-    'extern "C" __device__ void _of_the_file() {}\n'
-    "#include <cstdint>\n#include <cstdlib>\n#include <climits>\n#include <cfloat>\n#include <cmath>\n"
-    "typedef unsigned char uchar;\ntypedef unsigned short ushort;\n"
-    "typedef unsigned int uint;\ntypedef unsigned long ulong;\n"
-    "typedef unsigned long long CUtexObject;\ntypedef unsigned long long CUsurfObject;\n"
-)
+# NVRTC names an unnamed namespace by a function of the file, or without one by the process that compiles it.
+_HEAD = 'extern "C" __device__ void _of_the_file() {}\n'
 _OWN = re.compile(r"\.(?:h|hh|hpp|cuh|cu|inl)$")
 # Member functions of a struct need no __device__; nvcc's predefined macros on Linux; errors that nvcc only warns of.
 _OPTIONS = ("-default-device", "--device-int128", "-D__linux__", "-Dregister=", "-D__asm__=asm")
@@ -219,7 +212,7 @@ def compiled_for_device(name: str, text: str, names: tuple[str, ...] = (), hurri
     """
     whole, (text, passed) = text, without_own_headers(text)
     check_includes(Source(name, text, ""))
-    source = Source(name, device_part(text), "", head=HEAD, names=names, options=_OPTIONS, foreign=True)
+    source = Source(name, device_part(text), "", head=_HEAD, names=names, options=_OPTIONS, foreign=True)
     newer = _NEWER if _CPP_20.search(uncommented(text)) else ()
     source = replace(source, options=(*_OPTIONS, *newer, *(_LESS if hurried else ())))
     left_out: list[CompilerWarning] = []

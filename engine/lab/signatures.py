@@ -81,6 +81,18 @@ def kernels_in(text: str) -> dict[str, Declared]:
     return found
 
 
+def with_c_name(text: str, kernel: str) -> str:
+    """Return the text with `extern "C"` before the kernel, whose name the compiler then keeps.
+
+    The lines keep their numbers. A template, a static kernel and one that a macro makes stay as they are.
+    """
+    for one in reversed(declarations(text)):
+        plain = "__global__" in text[one.start : one.end] and not {"extern", "template", "static"} & set(one.words)
+        if plain and one.called and function_name(text, one) == kernel:
+            text = f'{text[: one.start]}extern "C" {text[one.start :]}'
+    return text
+
+
 def function_name(text: str, one: Declaration) -> str:
     """Return the name of the function `one`."""
     named = _head(text, one)[1]

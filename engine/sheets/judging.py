@@ -11,9 +11,10 @@ import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from engine.catalogue import kernel_named
+from engine.catalogue import KERNELS, kernel_named
 from engine.lab.checking import ORDERS, orders_of
 from engine.lab.pasted_source import device_part, without_own_headers
+from engine.lab.signatures import with_c_name
 from engine.lab.top_level import uncommented
 from engine.lectures import judge
 from engine.lectures.claim import Claim, Counted, Findings, Status, TimeRatio
@@ -27,6 +28,9 @@ from engine.records.words import size_text, whole_number
 from engine.sheets.sheet import Check, Limit, Question, Sheet, Verdict
 
 _LONGEST = 40  # characters of a number
+_UNIT = re.compile(r"(?<=[\d.])\s*(?:([kKMG]?)i?B|[a-z]+s|byte|sector|percent)$")  # sectors, passes, bytes
+_DECIMAL_COMMA = re.compile(r"^(\d+),(\d{1,2})$")
+_LETTERED = re.compile(r"([a-j])\W+(.+)")
 _OF_HOST = re.compile(r"\bmain[ \t]*\(|^[ \t]*#[ \t]*include[ \t]*<(?:iostream|vector|cuda_runtime)", re.MULTILINE)
 
 
@@ -34,13 +38,22 @@ def answered(question: Question, words: str | None) -> Verdict:
     """Return the verdict on an answer; None or blank: no answer yet."""
     if words is None or not words.strip():
         return Verdict(question.name, False, "Not answered yet.")
-    right = _letter(words) == question.answer if question.choices else _met(question, words)
+    right = _letter(question, words) == question.answer if question.choices else _met(question, words)
     return Verdict(question.name, right, question.because if right else question.advice)
 
 
-def _letter(words: str) -> str:
-    """Return the letter of an answer: "B", "b)" and "(b)" are b."""
-    return words.strip().strip("().").lower()
+def _letter(question: Question, words: str) -> str:
+    """Return the letter of an answer: "B", "b)", "(b)", the choice itself, or both as in "b) Eight."; "": no letter."""
+    plain = _plain(words)
+    choices = {letter: _plain(choice) for letter, choice in question.lettered.items()}
+    both = _LETTERED.fullmatch(plain)
+    if both and choices.get(both[1]) == _plain(both[2]):
+        return both[1]
+    return plain if plain in choices else next((each for each in choices if choices[each] == plain), "")
+
+
+def _plain(words: str) -> str:
+    return " ".join(words.lower().split()).strip("().:[]`*\"' ")
 
 
 def _met(question: Question, words: str) -> bool:
@@ -50,8 +63,10 @@ def _met(question: Question, words: str) -> bool:
 
 
 def _number(words: str) -> float | None:
-    """Return the number of 16777216, 16,777,216, 2^24, 16M, 0.5, 50 %, 1e-3; None: no number."""
-    plain = words.strip().rstrip("% ")[:_LONGEST]
+    """Return the number of 16777216, 16,777,216, 2^24, 2**24, 16M, 0.5, 0,5, 50 %, 1e-3, 5 sectors, 8 KB; None: no
+    number."""
+    plain = words.strip().lstrip("=~≈ ").rstrip(".% ")[:_LONGEST].replace("**", "^").replace("'", "")
+    plain = _DECIMAL_COMMA.sub(r"\1.\2", _UNIT.sub(r"\1", plain))
     for reading in (whole_number, lambda text: float(text.replace(",", ""))):
         try:
             return float(reading(plain))
@@ -134,11 +149,12 @@ class _Runner:
 
     def __init__(self, sheet: Sheet, submission: Submission, seed: int | None) -> None:
         self.listed = sheet.launch is None  # the kernel is one of the catalogue
-        text = _without_host(submission.text) if self.listed and submission.text else submission.text
-        self._kernel, self._submission, self._seed = sheet.function or "", replace(submission, text=text), seed
+        text, kernel = submission.text, sheet.function or ""
+        text = with_c_name(_without_host(text), kernel) if self.listed and text else text
+        self._kernel, self._submission, self._seed = kernel, replace(submission, text=text), seed
         self._known: dict[Choice, Measurement] = {}
         self._ended: Measurement | None = None
-        self._longest, self._each = 0.0, 0.0  # warp instructions of the longest run, and those of it for an element
+        self._longest, self._each = 0.0, 0.0  # warp instructions of the longest run, and those of it for a thread
         self.hazardous = False
 
     def choices(self, check: Check, device: str) -> Iterator[Choice]:
@@ -157,12 +173,12 @@ class _Runner:
                 self._ended = found
             took = (found.counters or {}).get("warp_instructions", 0)
             if took >= self._longest:  # in a short one much is for the kernel, and not for the elements
-                self._longest, self._each = took, took / max(1, choice.n)
+                self._longest, self._each = took, took / _threads(choice)
         return self._ended or self._known[choice]
 
     def expected(self, choices: Sequence[Choice]) -> float:
         """Return how many warp instructions the runs take that were not made yet, as far as the others tell."""
-        return self._each * sum(choice.n for choice in choices if choice not in self._known)
+        return self._each * sum(_threads(choice) for choice in choices if choice not in self._known)
 
     def beside(self, choice: Choice, kernel: str) -> Generator[Asked, Answer, Measurement]:
         """Ask for the run of a kernel of the catalogue at the same sizes."""
@@ -262,7 +278,7 @@ def _compared(check: Check, limit: Limit, choice: Choice, own: Estimate, ratio: 
     bound = limit.expected
     assert isinstance(bound, int | float) and own.time_us is not None
     said = (
-        f"{_where(choice)}: estimated {own.time_us:,.1f} µs on the {own.gpu}, {ratio:.2f} times as fast as "
+        f"{_where(check, choice)}: estimated {own.time_us:,.1f} µs on the {own.gpu}, {ratio:.2f} times as fast as "
         f"{limit.against}, by a model and not measured"
     )
     if ratio >= bound:
@@ -294,17 +310,22 @@ def _blocks(choice: Choice) -> int:
     return -(-choice.n // choice.block_size)
 
 
+def _threads(choice: Choice) -> int:
+    """Return N, rounded up to whole blocks: with N = 1 a whole block runs."""
+    return max(1, _blocks(choice)) * choice.block_size
+
+
 def _ended(check: Check, choice: Choice, found: Measurement) -> Verdict | None:
     """Return the verdict on a run whose end leaves nothing to judge; None: there is something to judge."""
     if found.status in ("ok", "hazard") or (found.status == "wrong" and isinstance(check.quantity, Findings)):
         return None
     if found.status == "wrong" and isinstance(check.quantity, Counted):
-        return Verdict(check.name, False, f"{_where(choice)}: The answer is wrong, so its counts say nothing.")
+        return Verdict(check.name, False, f"{_where(check, choice)}: The answer is wrong, so its counts say nothing.")
     reason = found.reason or f"The run ended: {found.status}."
     line = found.findings[0].line if found.findings else found.line
     if found.status not in _ENDS_ALL:
         advice = f" {check.advice}" if isinstance(check.quantity, Status) else ""
-        reason = f"{_where(choice)}: {reason}{advice}"
+        reason = f"{_where(check, choice)}: {reason}{advice}"
     return Verdict(check.name, False, reason, line)
 
 
@@ -337,20 +358,25 @@ def _sentence(check: Check, limit: Limit, made: judge.Verdict, choice: Choice, b
             as_in = "as in" if limit.times == 1 else f"{limit.times:g} times as many as in"
             wanted += f", {as_in} {limit.against}" if limit.against else ""
             if made.holds:
-                return f"{said} at {_where(choice)}."
-            return f"{_where(choice)}: {said} ({limit.relation} {wanted}). {check.advice}"
+                return f"{said} at {_where(check, choice)}."
+            return f"{_where(check, choice)}: {said} ({limit.relation} {wanted}). {check.advice}"
         case TimeRatio():
-            said = f"{_where(choice)}: {own.time_us:,.1f} µs, {value:.2f} times as fast as {limit.against}"
+            said = f"{_where(check, choice)}: {own.time_us:,.1f} µs, {value:.2f} times as fast as {limit.against}"
             return f"{said}." if made.holds else f"{said} ({limit.relation} {bound:g} times needed). {check.advice}"
         case Findings() as counting if hazards := counting.of(own):
-            return f"{_where(choice)}: {hazards[0].message} {check.advice}"
+            return f"{_where(check, choice)}: {hazards[0].message} {check.advice}"
         case Status() if own.status == "hazard" and not made.holds:
-            return f"{_where(choice)}: {own.reason} {check.advice}"
+            return f"{_where(check, choice)}: {own.reason} {check.advice}"
     return ""
 
 
-def _where(choice: Choice) -> str:
+def _where(check: Check, choice: Choice) -> str:
+    """Return the sizes of a run, its type if the check has several, and the macro of the kernel's parameter."""
+    entry = KERNELS.get(choice.kernel)  # None for a sheet's own launch
     parts = [f"N = {size_text(choice.n)}", f"block size {choice.block_size}"]
     parts += [f"grid size {choice.grid_size:,}"] if choice.grid_size else []
+    parts += [choice.dtype] if len(check.runs.dtype) > 1 else []
+    if entry and entry.parameter and choice.parameter is not None:
+        parts += [f"{entry.parameter.name} = {choice.parameter}"]
     parts += [choice.schedule] if choice.schedule else []
     return ", ".join(parts)

@@ -86,6 +86,13 @@ extern "C" __global__ void f(cuda::std::uint32_t *out, uint32_t n) { out[0] = IN
     assert b".entry f(" in compile_source(Source("mine.cu", text, "int32"), "compute_90")
 
 
+def test_a_students_text_needs_no_header_that_nvcc_includes_by_itself() -> None:
+    text = """extern "C" __global__ void f(T *out, uint n) {
+  uint8_t k = n; size_t m = INT_MAX; out[0] = fmaxf(-INFINITY, FLT_MAX) + M_PI + k + m;
+}"""
+    assert b".entry f(" in compile_source(Source("mine.cu", text, "float32", foreign=True), "compute_90")
+
+
 @pytest.mark.thorough
 def test_cooperative_groups_compile_fast_and_to_the_same_code() -> None:
     text = """// what cuda calls a tile

@@ -84,6 +84,28 @@ OTHERS = {
     "parameters with other names": ("first-saxpy", "", {
         "float a, const float *x, float *y, int n": "float factor, const float *y, float *in, int x", "i < n": "i < x",
         "y[i] = a * x[i] + y[i]": "in[i] = factor * y[i] + in[i]"}),
+    "a kernel without extern C": ("transpose-tile", "", {'extern "C" ': ""}),
+    "a return in the tree": ("heidelberg-1", "", {"        if (tid < stride)": "        if (tid >= stride) return;"}),
+    "a step that reads, waits and writes": ("harris-banks", "", {
+        "        if (tid < stride)\n            partial[tid] += partial[tid + stride];": "        T sum = T(0);\n"
+        "        if (tid < stride) sum = partial[tid] + partial[tid + stride];\n        __syncthreads();\n"
+        "        if (tid < stride) partial[tid] = sum;"}),
+    "the slide's return": ("cooper-race", "", {
+        "        if (tid % (2 * jump) == 0 && i + jump < n)":
+        "        if (tid % (2 * jump)) return;\n        if (i + jump < n)"}),
+    "the smallest number without a header": ("crovella-max", "", {
+        "in[0];  // an element of the array, which is a safe start for every type":
+        "T(0.5) == T(0) ? T(INT_MIN) : T(-INFINITY);"}),
+    "an element once more": ("crovella-max", "", {
+        "in[0];  // an element of the array, which is a safe start for every type": "in[0];",
+        "    partial[tid] = largest;": "    partial[tid] = tid == 0 ? max(largest, in[n - 1]) : largest;"}),
+    "shuffles in every warp": ("heidelberg-2", "", {
+        "    partial[tid] = ((": "    T own = ((",
+        "    if (BLOCK_SIZE < 64) partial[tid + 32] = T(0);": "    for (int lanes = 16; lanes > 0; lanes /= 2)\n"
+        "        own += __shfl_down_sync(0xffffffff, own, lanes);\n    if (tid % 32 == 0) partial[tid / 32] = own;",
+        "stride = blockDim.x / 2;": "stride = 0;",
+        "    T sum = partial[tid];\n    sum += partial[tid + 32];":
+        "    T sum = tid < BLOCK_SIZE / 32 ? partial[tid] : T(0);"}),
     "work in one turn": ("barriers-needless", "", {"step < 4; ++step": "step < 1; ++step", "warp % 4 == step": "true"}),
 }  # fmt: skip
 

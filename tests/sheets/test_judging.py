@@ -117,8 +117,27 @@ def test_the_host_code_of_a_file_does_not_run() -> None:
     run = Fake()
     found = [*verdicts(sheet(CHECKS[0]), Submission(HOSTED), run)]
     (text,) = {choice.source for choice in run.asked}
-    assert passed(found) and str(text).split("\n")[2] == HOSTED.split("\n")[2]
+    assert passed(found) and str(text).split("\n")[2] == 'extern "C" ' + HOSTED.split("\n")[2]
     assert all(word not in str(text) for word in ("main", "iostream", "common.h"))
+
+
+PLAIN = "__global__ void reduce_strided(int *out)"
+NAMED = f'extern "C" {PLAIN}'
+LINKAGE = {
+    f"int a;\n{PLAIN};\n{PLAIN} {{}}": f"int a;\n{NAMED};\n{NAMED} {{}}",
+    f"namespace lab {{ {PLAIN} {{}} }}": f"namespace lab {{ {NAMED} {{}} }}",
+    f"{NAMED} {{}}": f"{NAMED} {{}}",
+    f"template <int N> {PLAIN} {{}}": f"template <int N> {PLAIN} {{}}",
+    f"static {PLAIN} {{}}": f"static {PLAIN} {{}}",
+    "__global__ void other() {}": "__global__ void other() {}",
+}
+
+
+@pytest.mark.parametrize("text", LINKAGE)
+def test_a_kernel_need_not_be_extern_c(text: str) -> None:
+    run = Fake()
+    assert passed(verdicts(sheet(CHECKS[0]), Submission(text), run))
+    assert {choice.source for choice in run.asked} == {LINKAGE[text]}
 
 
 def test_a_word_that_a_check_forbids_is_named_with_its_line() -> None:
@@ -188,6 +207,13 @@ def test_a_sentence_says_where_what_and_what_next() -> None:
     assert hazard["findings"].sentence == "N = 100, block size 32: Line 7: a race. Wait."
 
 
+def test_a_sentence_names_the_type_of_several_and_the_macro_of_a_kernel() -> None:
+    runs = replace(RUNS, n=(100,), block_size=(32,), dtype=("float32", "int32"), parameter=(4,))
+    counted = replace(sheet(replace(CHECKS[2], runs=runs)), kernel="histogram_shared")
+    (found,) = verdicts(counted, Submission("text"), Fake(shared_load_conflicts=3.0))
+    assert found.sentence.startswith("N = 100, block size 32, float32, BINS = 4: ")
+
+
 @pytest.mark.parametrize("status", ["compile-error", "timeout", "crashed"])
 def test_after_a_run_that_ends_a_file_no_other_is_tried(status: str) -> None:
     run = Fake(status)
@@ -205,6 +231,16 @@ def test_what_misses_a_check_is_not_run_for_long(status: str) -> None:
     assert found["large"].passed == (status == "ok") == any(choice.n == 70_000 for choice in run.asked)
     assert status == "ok" or sentence("sheets.not-run", found["large"].sentence)
     assert found["findings"].passed, "it needs one short run more"
+
+
+def test_a_wrong_run_of_one_element_does_not_make_others_too_long() -> None:
+    """A whole block runs for one element: 1,500 instructions for each of 5,000 elements would be too many."""
+    runs = replace(RUNS, n=(1, 100, 5000), block_size=(512,))
+    checks = [replace(check, runs=runs) for check in CHECKS[:2]]
+    run = Fake("wrong", at=1, warp_instructions=1500.0)
+    found = {one.check: one for one in verdicts(sheet(*checks), Submission("text"), run)}
+    assert found["answer"].passed is False and found["findings"].passed
+    assert 5000 in [choice.n for choice in run.asked]
 
 
 def test_a_counter_is_compared_with_a_number_or_with_a_kernel() -> None:
@@ -240,7 +276,11 @@ def question(answer: str | float, *choices: str, tolerance: float = 0.0) -> Ques
     return Question("why", "Why?", "No.", choices, answer, tolerance, "Because.")
 
 
-@pytest.mark.parametrize("words", ["16777216", "16,777,216", "2^24", "16M", " 16 777 216 "])
+NUMBERS = ("16777216", "16,777,216", "16'777'216", "2^24", "2 ** 24", "16M", " 16 777 216 ", "= 2^24", "16777216 bytes",
+           "16 MB", "16MiB", "16,777,216 B.", "16777216 passes")  # fmt: skip
+
+
+@pytest.mark.parametrize("words", NUMBERS)
 def test_a_number_is_read_however_it_is_written(words: str) -> None:
     assert answered(question(16777216.0), words) == Verdict("why", True, "Because.")
 
@@ -250,6 +290,11 @@ def test_a_number_is_read_however_it_is_written(words: str) -> None:
     [
         ("66.7 %", True),
         ("66.67", True),
+        ("66,7", True),
+        ("66,67 %", True),
+        ("66.7 percent.", True),
+        ("66.7 or 33.3", False),
+        ("66,700", False),
         ("67", True),
         ("0.667", False),
         ("nan", False),
@@ -262,7 +307,10 @@ def test_a_number_is_right_within_its_tolerance(words: str, right: bool) -> None
     assert answered(question(66.7, tolerance=0.01), words).passed is right
 
 
-@pytest.mark.parametrize(("words", "right"), [("b", True), ("B)", True), ("(b)", True), ("a", False), ("both", False)])
+@pytest.mark.parametrize(("words", "right"), [("b", True), ("B)", True), ("(b)", True), ("a", False), ("both", False),
+                                              ("[b]", True), ("two", True), ("b) Two.", True), ("**b**: two", True),
+                                              ("b) one", False), ("a) or b)", False),
+                                              ("a) one, b) two", False)])  # fmt: skip
 def test_a_choice_is_its_letter(words: str, right: bool) -> None:
     assert answered(question("b", "one", "two"), words).passed is right
 
