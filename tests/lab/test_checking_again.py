@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 
 from engine.catalogue import KERNELS
-from engine.lab.checking import ORDERS, SEARCHED, Checked, check_own, check_rung
+from engine.lab.checking import Checked, check_own, check_rung
 from engine.lab.setups import setup_of
 from engine.lab.templates import TEMPLATES
+from engine.lab.trials import ORDERS, SEARCHED
 from engine.plan import settle
 from engine.records import Choice
 from tests.sentences import sentence
@@ -233,3 +234,133 @@ def test_a_barrier_that_one_block_in_the_middle_leaves_out_is_found() -> None:
     found = check_own(setup_of("f<<<(n + 255) / 256, 256>>>(int32[n]=range, int32[n], n)"), 10240, text, "mine.cu")
     assert "shared-race" in [one.kind for one in found.measurement.findings]
     assert "block 9" in (found.measurement.reason or "")
+
+
+RADIX = """__global__ void f(TYPE *a, int n) {
+    __shared__ TYPE s[128];
+    __shared__ int zeros[128];
+    int t = threadIdx.x;
+    s[t] = a[t];
+    for (int bit = 0; bit < BITS; bit++) {
+        __syncthreads();
+        TYPE v = s[t];
+        int zero = !(v >> bit & 1), before = 0, all = 0;
+        zeros[t] = zero;
+        __syncthreads();
+        for (int k = 0; k < n; k++) { all += zeros[k]; before += k < t ? zeros[k] : 0; }
+        s[zero ? before : all + t - before] = v;
+    }
+    __syncthreads();
+    a[t] = s[t];
+}"""
+
+
+@pytest.mark.parametrize(("kind", "bits", "status"), [("unsigned", 32, "ok"), ("unsigned", 31, "wrong"),
+                                                      ("unsigned", 10, "wrong"), ("int", 32, "wrong")])  # fmt: skip
+def test_a_sort_gets_numbers_with_all_bits_of_their_type(kind: str, bits: int, status: str) -> None:
+    setup = setup_of(f"f<<<1, 128>>>({'uint32' if kind == 'unsigned' else 'int32'}[128]=random, 128)", "a = sort(a)")
+    text = RADIX.replace("TYPE", kind).replace("BITS", str(bits))
+    assert check_own(setup, 128, text, "mine.cu").measurement.status == status
+
+
+SMALLEST = """#include <float.h>
+__global__ void f(const float *in, float *out, int n) {
+    float best = START;
+    for (int i = 0; i < n; i++) best = fminf(best, in[i]);
+    out[0] = best;
+}"""
+
+
+@pytest.mark.sampled(quick=3)
+@pytest.mark.parametrize(("start", "status"), [("in[0]", "ok"), ("FLT_MAX", "ok"), ("INFINITY", "ok"), ("0", "wrong"),
+                                               ("1e30f", "wrong"), ("9999", "wrong")])  # fmt: skip
+def test_a_minimum_that_starts_from_a_guess_is_wrong(start: str, status: str) -> None:
+    setup = setup_of("f<<<1, 1>>>(float32[n]=random, float32[1], n)", "out = min(in)")
+    assert check_own(setup, 64, SMALLEST.replace("START", start), "mine.cu").measurement.status == status
+
+
+PLACE = """__global__ void f(const float *in, int *out, int n) {
+    int at = 0;
+    for (int i = 1; i < n; i++) if (in[i] COMPARE in[at]) at = i;
+    out[0] = at;
+}"""
+
+
+@pytest.mark.parametrize(
+    ("compare", "right", "status"),
+    [(">", "argmax", "ok"), (">=", "argmax", "wrong"), ("<", "argmin", "ok"), ("<=", "argmin", "wrong")],
+)
+def test_the_place_of_a_number_that_stands_at_several_is_the_first(compare: str, right: str, status: str) -> None:
+    setup = setup_of("f<<<1, 1>>>(float32[n]=random, int32[1], n)", f"out = {right}(in)")
+    assert check_own(setup, 64, PLACE.replace("COMPARE", compare), "mine.cu").measurement.status == status
+
+
+PRODUCT = """__global__ void f(const int *in, long long *out, int n) {
+    int i = threadIdx.x;
+    TYPE sum = 0;
+    for (int k = 0; k < n; k++) sum += in[k];
+    if (SQUARES) out[i] = (TYPE)in[i] * in[i];
+    else if (i == 0) out[0] = sum;
+}"""
+
+
+@pytest.mark.parametrize(("kind", "status"), [("int", "wrong"), ("long long", "ok")])
+@pytest.mark.parametrize(("right", "squares"), [("sum(in)", 0), ("in * in", 1), ("cumsum(in)[-1:]", 0)])
+def test_a_wide_answer_that_is_computed_in_a_narrow_type_is_wrong(
+    kind: str, right: str, squares: int, status: str
+) -> None:
+    text = PRODUCT.replace("TYPE", kind).replace("SQUARES", str(squares))
+    setup = setup_of("f<<<1, n>>>(int32[n]=random, int64[n], n)", f"out = {right}")
+    assert check_own(setup, 64, text, "mine.cu").measurement.status == status
+
+
+@pytest.mark.parametrize(("kind", "status"), [("int", "wrong"), ("long long", "ok")])
+@pytest.mark.parametrize("right", ["copy(in)", "flip(in)[::-1]", "in + 0", "in % 7 + in // 7 * 7"])
+def test_64_bits_that_pass_through_32_are_wrong(kind: str, right: str, status: str) -> None:
+    text = f"""__global__ void f(const long long *in, long long *out, int n) {{
+    {kind} own = in[threadIdx.x];
+    out[threadIdx.x] = own;
+}}"""
+    setup = setup_of("f<<<1, n>>>(int64[n]=random, int64[n], n)", f"out = {right}")
+    assert check_own(setup, 64, text, "mine.cu").measurement.status == status
+
+
+def test_indices_of_a_wide_answer_stay_indices() -> None:
+    text = """__global__ void f(const unsigned *in, long long *bins, int n) {
+    for (int i = 0; i < n; i++) bins[in[i]]++;
+}"""
+    setup = setup_of("f<<<1, 1>>>(uint32[n]=random, int64[1000], n)", "bins = bincount(in, minlength=1000)")
+    assert check_own(setup, 100, text, "mine.cu").measurement.status == "ok"
+
+
+DOT = """__global__ void f(const double *a, const double *b, double *out, int n) {
+    TYPE sum = 0;
+    for (int i = 0; i < n; i++) sum += a[i] * b[i];
+    out[0] = sum;
+}"""
+
+
+@pytest.mark.parametrize(("kind", "status"), [("double", "ok"), ("float", "wrong")])
+@pytest.mark.parametrize("right", ["dot(a, b)", "sum(a)"])
+def test_doubles_that_pass_through_a_float_are_wrong(kind: str, right: str, status: str) -> None:
+    text = DOT.replace("TYPE", kind).replace("a[i] * b[i]", "a[i] * b[i]" if "dot" in right else "a[i]")
+    setup = setup_of("f<<<1, 1>>>(float64[n]=random, float64[n]=random, float64[1], n)", f"out = {right}")
+    assert check_own(setup, 64, text, "mine.cu").measurement.status == status
+
+
+ONLINE = """__global__ void f(const float *x, float *y, int n) {
+    float most = START, sum = 0;
+    for (int i = 0; i < n; i++) {
+        float next = fmaxf(most, x[i]);
+        sum = sum * expf(most - next) + expf(x[i] - next);
+        most = next;
+    }
+    for (int i = 0; i < n; i++) y[i] = expf(x[i] - most) / sum;
+}"""
+
+
+@pytest.mark.sampled(quick=2)
+@pytest.mark.parametrize(("start", "status"), [("-INFINITY", "ok"), ("x[0]", "ok"), ("0", "wrong"), ("-100", "wrong")])
+def test_a_softmax_whose_maximum_starts_from_0_is_wrong(start: str, status: str) -> None:
+    setup = setup_of("f<<<1, 1>>>(float32[n]=random, float32[n], n)", "y = softmax(x)")
+    assert check_own(setup, 64, ONLINE.replace("START", start), "mine.cu").measurement.status == status
