@@ -13,6 +13,7 @@ debug_rung(choice, ...), debug_own(setup, n, text, ...) -> Debugger: a recorded 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -41,6 +42,7 @@ from engine.lab.recording import record_rung
 from engine.lab.references import reference_named
 from engine.lab.setups import Launching, Right, Setup, check_right, launching
 from engine.lab.signatures import bare, kernels_in
+from engine.lab.top_level import declarations
 from engine.lab.trials import ORDERS, SEARCHED, fitting, searches, trial_of
 from engine.machine.environment import environment
 from engine.model.estimate import Estimate
@@ -349,10 +351,31 @@ def _changed_inputs(setup: Setup, made: Launching, own: OwnKernel, run: KernelRu
     return changed(passed, run.arrays, [name for name in given if name in passed and is_const(name, written)])
 
 
+_UNSET = "is used before its value is set"  # the compiler's words
+
+
+def _unset_variables(own: OwnKernel, found: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Return a finding for each line of the kernel where the compiler sees a variable that is not set, unless the run
+    has found one: the compiler may drop all that is computed from it, so that the run cannot."""
+    kind = "uninitialised-variable"
+    if any(one.kind == kind for one in found):
+        return ()
+    spans = [one for one in declarations(own.text) if one.body and bare(own.name) in one.words]
+    lines = {line for one in spans for line in range(own.text.count("\n", 0, one.start) + 1,
+                                                     own.text.count("\n", 0, one.end) + 2)}  # fmt: skip
+    unset = {one.line: re.search(r'"(\w+)"', one.message) for one in own.made.warnings if _UNSET in one.message}
+    return tuple(
+        Finding(kind, line, None, f"Line {line}: `{name[1]}` {_UNSET}; a variable starts with an undefined value, not "
+                "with zero.")
+        for line, name in unset.items() if name and line in lines
+    )  # fmt: skip
+
+
 def _record(
     asked: Choice, own: OwnKernel, run: KernelRun, found: Check | None, changed_inputs: Sequence[Finding]
 ) -> Checked:
-    findings = (*run.findings, *changed_inputs)
+    unset = _unset_variables(own, run.findings)
+    findings = (*run.findings, *changed_inputs, *unset)
     status, reason = verdict(found, findings) if found else ("hazard" if findings else "ok", None)
     if found is None and findings:
         reason = findings[0].message
@@ -368,7 +391,9 @@ def _record(
         printed=run.printed,
         environment=environment(),
     )
-    marks = (*warning_marks(own.made.warnings), *finding_marks(findings))
+    told = {one.line for one in unset}
+    warnings = [one for one in own.made.warnings if one.line not in told or _UNSET not in one.message]
+    marks = (*warning_marks(warnings), *finding_marks(findings))
     return Checked(measurement, marks, tuple(_shown(name, array) for name, array in run.arrays.items()))
 
 

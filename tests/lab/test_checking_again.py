@@ -364,3 +364,33 @@ ONLINE = """__global__ void f(const float *x, float *y, int n) {
 def test_a_softmax_whose_maximum_starts_from_0_is_wrong(start: str, status: str) -> None:
     setup = setup_of("f<<<1, 1>>>(float32[n]=random, float32[n], n)", "y = softmax(x)")
     assert check_own(setup, 64, ONLINE.replace("START", start), "mine.cu").measurement.status == status
+
+
+UNSET = """__global__ void f(const int *in, int *out, int n) {
+    int sum;
+    BODY
+    out[threadIdx.x] = sum;
+}"""
+
+
+@pytest.mark.parametrize(
+    ("body", "line"),
+    [
+        ("for (int i = 0; i < n; i++) sum += in[i];", 4),
+        ("while (sum < n) out[threadIdx.x] = in[sum++];", 3),
+        ("for (int i = 0; i < n; i++) { if (i > 0) out[threadIdx.x] = sum; sum = in[i]; }", 0),
+        ("if (threadIdx.x == 0) sum = in[0]; sum = __shfl_sync(~0u, sum, 0);", 0),
+    ],
+)
+def test_a_variable_that_the_compiler_knows_to_be_unset_is_a_finding(body: str, line: int) -> None:
+    text = UNSET.replace("BODY", body)
+    seen = check_own(setup_of("f<<<1, 32>>>(int32[n]=random, int32[32], n)"), 32, text, "mine.cu", again=False)
+    assert [one.kind for one in seen.measurement.findings] == ["uninitialised-variable"] * bool(line)
+    assert [mark.line for mark in seen.marks if mark.kind == "finding"] == [line] * bool(line)
+    assert seen.measurement.status == ("hazard" if line else "ok")
+    if line == 3:
+        assert len(seen.marks) == 1
+        assert sentence("checking.unset-variable", seen.marks[0].message)
+    other = text.replace(" f(", " g(") + "\n__global__ void f(const int *in, int *out, int n) { out[threadIdx.x] = 1; }"
+    clean = check_own(setup_of("f<<<1, 32>>>(int32[n]=random, int32[32], n)"), 32, other, "mine.cu", again=False)
+    assert clean.measurement.status == "ok"
