@@ -36,6 +36,7 @@ from engine.compile.nvrtc import EMULATED_ARCHITECTURE, compile_with_log
 from engine.lab.arguments import Argument, array_names
 from engine.lab.compilation import compilation
 from engine.lab.debugger import Debugger
+from engine.lab.expressions import evaluate
 from engine.lab.kernels import KernelRun, OwnKernel, Sizes, kernel
 from engine.lab.marks import Mark, compiler_marks, finding_marks, warning_marks
 from engine.lab.recording import record_rung
@@ -185,11 +186,19 @@ def check_own(
             if size < n and _is_missed(at_size := _checked_own(setup, size, text, file_name, schedule)):
                 return _only_here(found, at_size, size)
             return _differs(other, size, numbers=True)
-    for odd in (fewer - 1, fewer + 1):
-        other = _checked_own(setup, odd, text, file_name, schedule)
+    for size in _sizes_near(fewer, setup):
+        other = _checked_own(setup, size, text, file_name, schedule)
         if _is_missed(other):
-            return _only_here(found, other, odd)
+            return _only_here(found, other, size)
     return found
+
+
+def _sizes_near(n: int, setup: Setup) -> tuple[int, ...]:
+    """Return the sizes at which a right launch is repeated: one more and one less, and the last one that blocks divide,
+    with one more than it. At these the last block is full, or has one element."""
+    block = max(1, evaluate(setup.block[0], {"n": n}))
+    full = n - n % block
+    return tuple(size for size in dict.fromkeys((n - 1, n + 1, *((full + 1, full) if full else ()))) if size != n)
 
 
 RIGHT_SINCE_VOLTA = (

@@ -25,7 +25,7 @@ ORDERS = ("independent:1", "waves:1")  # beside the one that was asked for
 # For searches: in each order the number searched for stands elsewhere, as a kernel may leave out any element.
 SEARCHED = (*ORDERS, *(f"independent:{seed}" for seed in range(2, 7)))
 LARGE = 1 + ORDERS.index("waves:1")  # the trial in which numbers are large
-_TIES = 4  # the trial in which few numbers differ
+_TIES = 4  # the trial in which few numbers differ, and those by little
 _BEYOND_INT = 2**22 + 1  # times 512 and more is no int
 _SHIFT = -1000.0  # exp() of less than this is 0 in every type
 
@@ -110,8 +110,8 @@ def _moved(numbers: Array, trial: int, place: int) -> Array:
     if trial == LARGE:
         return _of_whole_range(numbers, make)
     if trial == _TIES:
-        few: Array = make.choice(numbers.ravel(), 5)[make.integers(0, 5, numbers.shape)]
-        return few
+        few = make.integers(0, 4, numbers.shape)
+        return (few / 4 if numbers.dtype.kind == "f" else few).astype(numbers.dtype)
     return _extremes(numbers, trial, 1 if trial % 2 and trial != LARGE + 3 else -1)
 
 

@@ -394,3 +394,27 @@ def test_a_variable_that_the_compiler_knows_to_be_unset_is_a_finding(body: str, 
     other = text.replace(" f(", " g(") + "\n__global__ void f(const int *in, int *out, int n) { out[threadIdx.x] = 1; }"
     clean = check_own(setup_of("f<<<1, 32>>>(int32[n]=random, int32[32], n)"), 32, other, "mine.cu", again=False)
     assert clean.measurement.status == "ok"
+
+
+TILES = """__global__ void f(const int *in, int *out, int n) {
+    int sum = 0;
+    for (int start = 0; start < END; start += 64) if (start + threadIdx.x < n) sum += in[start + threadIdx.x];
+    atomicAdd(out, sum);
+}"""
+
+
+@pytest.mark.parametrize(("end", "told"), [("n", None), ("n - 1", "N = 961"), ("n / 64 * 64 + n % 64", None)])
+def test_a_size_with_one_element_in_the_last_block_is_tried(end: str, told: str | None) -> None:
+    setup = setup_of("f<<<1, 64>>>(int32[n]=random, int32[1], n)", "out = sum(in)")
+    found = check_own(setup, 1000, TILES.replace("END", end), "mine.cu")
+    assert found.measurement.status == "ok" and (told in str(found.remark) if told else found.remark is None)
+
+
+def test_a_size_that_blocks_divide_is_tried() -> None:
+    text = """__global__ void f(const int *in, int *out, int n) {
+    int i = blockIdx.x * 64 + threadIdx.x;
+    if (blockIdx.x < n / 64 - (n % 64 == 0) || i < n && blockIdx.x == n / 64) out[i] = in[i];
+}"""
+    setup = setup_of("f<<<n / 64 + 1, 64>>>(int32[n]=random, int32[n], n)", "out = copy(in)")
+    found = check_own(setup, 1000, text, "mine.cu")
+    assert found.measurement.status == "ok" and "not at N = 960" in str(found.remark)
