@@ -125,6 +125,15 @@ def moved_in(line: str) -> frozenset[str]:
     return names_in(line) if all(isinstance(part, _MOVING) or _moves(part) for part in parts) else frozenset()
 
 
+def bounds_in(line: str) -> tuple[float, ...]:
+    """Return the numbers with which a line compares others; none if it divides, as they may become divisors."""
+    nodes = list(ast.walk(parse(line)))
+    if any(isinstance(node, ast.Div | ast.FloorDiv | ast.Mod) for node in nodes):
+        return ()
+    sides = [side for node in nodes if isinstance(node, ast.Compare) for side in (node.left, *node.comparators)]
+    return tuple(side.value for side in sides if isinstance(side, ast.Constant) and isinstance(side.value, int | float))
+
+
 def powers_in(line: str) -> frozenset[str]:
     """Return the parameters whose softmax is the line's value, which is the same for numbers shifted by a constant."""
     match parse(line):

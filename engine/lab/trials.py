@@ -7,7 +7,7 @@ fitting(setup, made, own, trial) -> Launching
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from engine.catalogue.data import extremes
 from engine.lab.arguments import array_names
-from engine.lab.formula import moved_in, names_in, powers_in
+from engine.lab.formula import bounds_in, moved_in, names_in, powers_in
 from engine.lab.kernels import OwnKernel
 from engine.lab.references import reference_named
 from engine.lab.setups import Formula, Launching, Right, Setup
@@ -26,6 +26,8 @@ ORDERS = ("independent:1", "waves:1")  # beside the one that was asked for
 SEARCHED = (*ORDERS, *(f"independent:{seed}" for seed in range(2, 7)))
 LARGE = 1 + ORDERS.index("waves:1")  # the trial in which numbers are large
 _TIES = 4  # the trial in which few numbers differ, and those by little
+_EQUAL = 1  # the trial in which some numbers are equal to the line's bounds
+_EXACT = 2.0**53  # up to which a double has all whole numbers
 _BEYOND_INT = 2**22 + 1  # times 512 and more is no int
 _SHIFT = -1000.0  # exp() of less than this is 0 in every type
 
@@ -33,7 +35,7 @@ _SHIFT = -1000.0  # exp() of less than this is 0 in every type
 def searches(right: Right | Formula | None) -> bool:
     """Return whether the answer may be one of the numbers, which a kernel may leave out."""
     if isinstance(right, Formula):
-        return bool(re.search(r"\b(max|min|argmax|argmin|maximum|minimum|sort|argsort)\b", right.line))
+        return bool(re.search(r"\b(max|min|argmax|argmin|maximum|minimum|sort|argsort|softmax)\b", right.line))
     return right is not None and reference_named(right.reference).searches
 
 
@@ -91,20 +93,42 @@ def _of_formula(right: Formula, passed: Mapping[str, Any], filled: set[str], tri
     arrays = {name: one for name, one in passed.items() if isinstance(one, np.ndarray) and name in filled and one.size}
     moved, changed = moved_in(right.line), dict[str, Any]()
     for place, (name, array) in enumerate(arrays.items()):
-        if name in moved:
+        if name in moved and trial >= LARGE:
             changed[name] = _moved(array, trial, place)
         elif trial == LARGE and name in names_in(right.line) and isinstance(out, np.ndarray) and _is_wider(out, array):
             changed[name] = _largest(array)
         elif trial == LARGE and name in names_in(right.line) and array.dtype.kind in "iu" and array.itemsize == 8:
             changed[name] = array * array.dtype.type(_BEYOND_INT)
-        elif trial == LARGE and name in powers_in(right.line) and array.dtype.kind == "f":
-            changed[name] = (array + _SHIFT).astype(array.dtype)
+        elif trial and name in powers_in(right.line) and array.dtype.kind == "f":
+            changed[name] = _powers(array, trial)
+        elif trial == _EQUAL and name in names_in(right.line) and array.dtype.kind in "iuf":
+            changed[name] = _with_bounds(array, bounds_in(right.line))
     return changed
+
+
+def _powers(numbers: Array, trial: int) -> Array:
+    """Return numbers of which exp() is 0, or infinite for one in each row, unless the largest is subtracted."""
+    made = numbers.astype(np.float64)
+    if trial == LARGE:
+        made += _SHIFT
+    else:
+        made[..., made.shape[-1] * trial // 7 % made.shape[-1]] -= _SHIFT
+    return made.astype(numbers.dtype)
+
+
+def _with_bounds(numbers: Array, bounds: Sequence[float]) -> Array:
+    """Return numbers of which some are equal to these bounds, one more and one less, as far as their type has them."""
+    made = numbers.copy()
+    values = np.array([bound + more for bound in bounds for more in (0, 1, -1)], np.float64)
+    for place, value in enumerate(values, 1):
+        if abs(value) < _EXACT and (value >= 0 or made.dtype.kind != "u") and value.astype(made.dtype) == value:
+            made.flat[place :: 2 + len(values)] = value
+    return made
 
 
 def _moved(numbers: Array, trial: int, place: int) -> Array:
     """Return numbers for a line that only moves and compares them. `place`: of the array among several."""
-    if numbers.dtype.kind not in "iuf" or trial < LARGE:
+    if numbers.dtype.kind not in "iuf":
         return numbers
     make = np.random.default_rng([place, trial])
     if trial == LARGE:

@@ -418,3 +418,31 @@ def test_a_size_that_blocks_divide_is_tried() -> None:
     setup = setup_of("f<<<n / 64 + 1, 64>>>(int32[n]=random, int32[n], n)", "out = copy(in)")
     found = check_own(setup, 1000, text, "mine.cu")
     assert found.measurement.status == "ok" and "not at N = 960" in str(found.remark)
+
+
+@pytest.mark.parametrize(("compare", "status"), [("> 0", "ok"), (">= 0", "wrong"), ("> 1", "wrong")])
+@pytest.mark.parametrize("kind", ["float", "int"])
+def test_numbers_that_are_equal_to_a_bound_of_the_line_are_tried(kind: str, compare: str, status: str) -> None:
+    text = f"""__global__ void f(const {kind} *in, int *out, int n) {{
+    for (int i = 0; i < n; i++) out[0] += in[i] {compare};
+}}"""
+    setup = setup_of(f"f<<<1, 1>>>({kind}32[n]=random, int32[1], n)", "out = sum(in > 0)")
+    assert check_own(setup, 64, text, "mine.cu").measurement.status == status
+
+
+def test_a_divisor_is_never_zero() -> None:
+    text = """__global__ void f(const int *in, int *out, int n) {
+    int i = threadIdx.x;
+    if (i < n) out[i] = in[i] > 0 ? 1000 / in[i] : 0;
+}"""
+    setup = setup_of("f<<<1, 64>>>(int32[n]=random, int32[n], n)", "out = where(in > 0, 1000 // in, 0)")
+    assert check_own(setup, 60, text, "mine.cu").measurement.status == "ok"
+
+
+def test_a_softmax_that_leaves_out_a_number_in_its_maximum_is_wrong() -> None:
+    setup = setup_of("f<<<1, 1>>>(float32[n]=random, float32[n], n)", "y = softmax(x)")
+    most = "float most = x[0], sum = 0;\n    for (int i = 0; i < n; i++) if (i % 7 != 3) most = fmaxf(most, x[i]);"
+    text = ONLINE.replace("float most = START, sum = 0;", most)
+    text = text.replace("float next = fmaxf(most, x[i]);", "float next = most;")
+    assert check_own(setup, 64, text, "mine.cu").measurement.status == "wrong"
+    assert check_own(setup, 64, text.replace("i % 7 != 3", "true"), "mine.cu").measurement.status == "ok"
