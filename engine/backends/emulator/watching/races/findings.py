@@ -176,19 +176,10 @@ class Findings:
         head = f"line {line}: {one} {_does(access)} {place}, which {two} {verb} at line {other}"
         kind, advice = self._verdict(access, mine, theirs, array)
         time = before.time if isinstance(before.time, int) else int(before.time[entry])
-        if verb == "wrote" and self._lacks_a_fence(theirs, time, mine, array):
+        if verb != "updated" and self._lacks_a_fence(theirs, time, mine, array):
             one_block = mine // self._info.rows == theirs // self._info.rows
-            fence = "__threadfence_block()" if one_block else "__threadfence()"
-            if self._clocks.flags.is_published(before, entry, mine, array is None):
-                advice = (
-                    "the atomic or flag between them announces the value, but nothing keeps this access behind the "
-                    f"read of that flag: put a {fence} after that read."
-                )
-            else:
-                advice = (
-                    "the atomic or flag between them says that the value is there, but does not make it visible: put a "
-                    f"{fence} after line {other} and before that atomic or flag."
-                )
+            published = self._clocks.flags.is_published(before, entry, mine, array is None)
+            advice = _fence_advice(verb, other, published, "__threadfence_block()" if one_block else "__threadfence()")
         elif was and kind == "global-race" and (was > 2 or "cta" in access.site.words):
             advice = (
                 "an atomic with the scope of a block orders nothing between blocks: use one with the scope of the "
@@ -286,6 +277,23 @@ class Findings:
     def _first_lane(self, array: DeviceArray | None) -> int:
         """Return the lane from which lanes of accesses to shared memory count: the chunk's first, else 0."""
         return self._info.first * self._info.rows if array is None else 0
+
+
+def _fence_advice(verb: str, other: int, published: bool, fence: str) -> str:
+    """Return which fence of a flag is missing. `verb`: the earlier access "wrote" or "read", at line `other`;
+    `published`: a fence lies between it and the flag."""
+    if published:
+        what = "the value" if verb == "wrote" else "that the place is free"
+        return (
+            f"the atomic or flag between them announces {what}, but nothing keeps this access behind the read of that "
+            f"flag: put a {fence} after that read."
+        )
+    made = ("the value is there, but does not make it visible" if verb == "wrote"
+            else "the place is free, but may be seen before that read ends")  # fmt: skip
+    return (
+        f"the atomic or flag between them says that {made}: put a {fence} after line {other} and before that atomic or "
+        "flag."
+    )
 
 
 def _does(access: Access) -> str:

@@ -70,3 +70,41 @@ def test_a_lock_without_its_first_fence_is_told_of_the_fence_though_lanes_race_t
         "the atomic or flag between them announces the value, but nothing keeps this access behind the read of that "
         "flag: put a __threadfence() after that read."
     ]
+
+
+RING = """__global__ void f(const int *in, int *out, int n) {
+    __shared__ int place;
+    __shared__ volatile int filled, emptied;
+    if (threadIdx.x == 0) filled = emptied = 0;
+    __syncthreads();
+    for (int i = 0; i < n; i++) {
+        if (threadIdx.x == 0) {
+            while (filled != emptied);
+            SEEN
+            place = in[i];
+            __threadfence_block();
+            filled = i + 1;
+        } else if (threadIdx.x == 32) {
+            while (filled == i);
+            __threadfence_block();
+            out[i] = place;
+            READ
+            emptied = i + 1;
+        }
+    }
+}"""
+FENCE = "__threadfence_block();"
+
+
+@pytest.mark.parametrize(
+    ("seen", "read", "key"),
+    [
+        (FENCE, FENCE, None),
+        ("", FENCE, "race.free-place-not-awaited"),
+        (FENCE, "", "race.free-place-too-early"),
+    ],
+)
+def test_a_place_that_is_used_again_needs_the_fences_of_its_flag(seen: str, read: str, key: str | None) -> None:
+    text = RING.replace("SEEN", seen).replace("READ", read)
+    found = kernel(text).run(1, 64, [np.arange(8, dtype="i4"), np.zeros(8, "i4"), 8]).findings
+    assert len(found) == (key is not None) and all(sentence(str(key), one.message) for one in found)
