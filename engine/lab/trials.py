@@ -26,6 +26,8 @@ ORDERS = ("independent:1", "waves:1")  # beside the one that was asked for
 SEARCHED = (*ORDERS, *(f"independent:{seed}" for seed in range(2, 7)))
 LARGE = 1 + ORDERS.index("waves:1")  # the trial in which numbers are large
 _TIES = 4  # the trial in which few numbers differ, and those by little
+_FOR_MINIMA = (5, 6)  # the trials in which all numbers but one are the largest of their type
+_FALLING = 7  # the trial of sorts in which the numbers fall
 _EQUAL = 1  # the trial in which some numbers are equal to the line's bounds
 _EXACT = 2.0**53  # up to which a double has all whole numbers
 _BEYOND_INT = 2**22 + 1  # times 512 and more is no int
@@ -94,7 +96,8 @@ def _of_formula(right: Formula, passed: Mapping[str, Any], filled: set[str], tri
     moved, changed = moved_in(right.line), dict[str, Any]()
     for place, (name, array) in enumerate(arrays.items()):
         if name in moved and trial >= LARGE:
-            changed[name] = _moved(array, trial, place)
+            sorts = re.search(r"sort\b", right.line) is not None
+            changed[name] = _falling(array) if sorts and trial == _FALLING else _moved(array, trial, place)
         elif trial == LARGE and name in names_in(right.line) and isinstance(out, np.ndarray) and _is_wider(out, array):
             changed[name] = _largest(array)
         elif trial == LARGE and name in names_in(right.line) and array.dtype.kind in "iu" and array.itemsize == 8:
@@ -136,7 +139,13 @@ def _moved(numbers: Array, trial: int, place: int) -> Array:
     if trial == _TIES:
         few = make.integers(0, 4, numbers.shape)
         return (few / 4 if numbers.dtype.kind == "f" else few).astype(numbers.dtype)
-    return _extremes(numbers, trial, 1 if trial % 2 and trial != LARGE + 3 else -1)
+    return _extremes(numbers, trial, -1 if trial in _FOR_MINIMA else 1)
+
+
+def _falling(numbers: Array) -> Array:
+    """Return the numbers in falling order: a sort needs all of its steps for them."""
+    made: Array = np.sort(numbers, axis=None)[::-1].reshape(numbers.shape)
+    return made
 
 
 def _of_whole_range(numbers: Array, make: np.random.Generator) -> Array:

@@ -446,3 +446,18 @@ def test_a_softmax_that_leaves_out_a_number_in_its_maximum_is_wrong() -> None:
     text = text.replace("float next = fmaxf(most, x[i]);", "float next = most;")
     assert check_own(setup, 64, text, "mine.cu").measurement.status == "wrong"
     assert check_own(setup, 64, text.replace("i % 7 != 3", "true"), "mine.cu").measurement.status == "ok"
+
+
+ODD_EVEN = """__global__ void f(int *a, int n) {
+    for (int k = 0; k < STEPS; k++) {
+        int i = 2 * threadIdx.x + (k & 1);
+        if (i + 1 < n && a[i] > a[i + 1]) { int v = a[i]; a[i] = a[i + 1]; a[i + 1] = v; }
+        __syncthreads();
+    }
+}"""
+
+
+@pytest.mark.parametrize(("steps", "status"), [("n", "ok"), ("n - 1", "wrong")])
+def test_a_sort_gets_falling_numbers(steps: str, status: str) -> None:
+    setup = setup_of("f<<<1, (n + 1) / 2>>>(int32[n]=random, n)", "a = sort(a)")
+    assert check_own(setup, 50, ODD_EVEN.replace("STEPS", steps), "mine.cu").measurement.status == status
