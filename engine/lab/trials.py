@@ -1,5 +1,5 @@
 """The numbers of a launch's trials, with which a wrong kernel gives a wrong answer: other factors, numbers from the
-whole range of a type, and the smallest or largest number everywhere but at one place.
+whole range of a type, the smallest or largest number everywhere but at one place, and the bounds of a line.
 
 fitting(setup, made, own, trial) -> Launching
 """
@@ -31,7 +31,7 @@ _FALLING = 7  # the trial of sorts in which the numbers fall
 _EQUAL = 1  # the trial in which some numbers are equal to the line's bounds
 _EXACT = 2.0**53  # up to which a double has all whole numbers
 _BEYOND_INT = 2**22 + 1  # times 512 and more is no int
-_SHIFT = -1000.0  # exp() of less than this is 0 in every type
+_SHIFT = -1000.0  # exp() of numbers near this is 0 in every type, and infinite near its opposite
 
 
 def searches(right: Right | Formula | None) -> bool:
