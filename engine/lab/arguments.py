@@ -314,6 +314,7 @@ def _saved(path: Path) -> Array:
 FILLS = ("zeros", "ones", "range", "random", "indices")
 QUARTER = 0.25  # the unit of floats, so a conversion to int shows
 _HALVED = 6  # times that the unit is halved, at most
+_LONGER = 1 + 2.0**-30  # of doubles, so that a conversion to float shows
 _WHOLE, _SHORT = 997, {"u": 253}  # sizes of whole numbers, and of unsigned ones of 8 bits
 _FLOATS, _FEWEST, _FEW = 497, 5, 16  # in units: products of 256 x 256 matrices stay exact
 _EXACT = {2: 2**11, 4: 2**24, 8: 2**53}  # whole numbers that a float of so many bytes holds exactly
@@ -342,7 +343,7 @@ def random_numbers(count: int, dtype: np.dtype[np.generic], place: int, trial: i
     """Return `count` numbers: in even trials of both signs, in odd ones all negative (if the type has a sign) and far
     from 0. The largest is the last one in trial 0 and the first one in trial 1; in later trials it stands in between.
 
-    No two neighbours are equal, but in every third trial some are.
+    No two neighbours are equal, but in every third trial some are. A float of 4 bytes rounds doubles of later trials.
     """
     make = np.random.default_rng([place, trial])
     if dtype.kind == "b" or not count:
@@ -364,6 +365,7 @@ def random_numbers(count: int, dtype: np.dtype[np.generic], place: int, trial: i
     at = (count - 1, 0)[trial] if trial < 2 else count * trial // 7 % count
     numbers[[count - 1 - at, at]] = lowest, largest  # a single number is the largest
     unit = QUARTER / 2 ** min(trial, _HALVED)  # so that a conversion of some multiple to int shows, too
+    unit *= _LONGER if dtype.itemsize == 8 and trial else 1
     return (numbers * unit if dtype.kind == "f" else numbers).astype(dtype)
 
 

@@ -32,17 +32,19 @@ from engine.backends.emulator.state.schedule import parse_schedule, schedule_lin
 from engine.backends.measure import SHOWN, failed, measure, verdict, with_elements
 from engine.backends.restored import changed, is_const
 from engine.catalogue import kernel_named, topic_of
-from engine.catalogue.data import extremes
 from engine.compile.nvrtc import EMULATED_ARCHITECTURE, compile_with_log
 from engine.lab.arguments import Argument, array_names
 from engine.lab.compilation import compilation
 from engine.lab.debugger import Debugger
+from engine.lab.expressions import evaluate
 from engine.lab.kernels import KernelRun, OwnKernel, Sizes, kernel
 from engine.lab.marks import Mark, compiler_marks, finding_marks, warning_marks
 from engine.lab.recording import record_rung
 from engine.lab.references import reference_named
-from engine.lab.setups import Formula, Launching, Right, Setup, check_right, launching
+from engine.lab.setups import Launching, Right, Setup, check_right, launching
 from engine.lab.signatures import bare, kernels_in
+from engine.lab.top_level import declarations
+from engine.lab.trials import ORDERS, SEARCHED, fitting, searches, trial_of
 from engine.machine.environment import environment
 from engine.model.estimate import Estimate
 from engine.plan import plan, settle
@@ -174,7 +176,7 @@ def check_own(
     if not again or not _is_right(found):
         return found
     fewer = _fewer(found, n)
-    for order in SEARCHED if _searches(setup.right) else ORDERS:
+    for order in SEARCHED if searches(setup.right) else ORDERS:
         size = _size_in(order, fewer)
         other = _checked_own(setup, size, text, file_name, order)
         ends = other.measurement.status != "deadlock" or not (schedule or "").startswith("independent")
@@ -184,21 +186,25 @@ def check_own(
             if size < n and _is_missed(at_size := _checked_own(setup, size, text, file_name, schedule)):
                 return _only_here(found, at_size, size)
             return _differs(other, size, numbers=True)
-    for odd in (fewer - 1, fewer + 1):
-        other = _checked_own(setup, odd, text, file_name, schedule)
+    for size in _sizes_near(fewer, setup):
+        other = _checked_own(setup, size, text, file_name, schedule)
         if _is_missed(other):
-            return _only_here(found, other, odd)
+            return _only_here(found, other, size)
     return found
 
 
-ORDERS = ("independent:1", "waves:1")  # beside the one that was asked for
-# For searches: in each order the number searched for stands elsewhere, as a kernel may leave out any element.
-SEARCHED = (*ORDERS, *(f"independent:{seed}" for seed in range(2, 7)))
+def _sizes_near(n: int, setup: Setup) -> tuple[int, ...]:
+    """Return the sizes at which a right launch is repeated: one more and one less, and the last one that blocks divide,
+    with one more than it. At these the last block is full, or has one element."""
+    block = max(1, evaluate(setup.block[0], {"n": n}))
+    full = n - n % block
+    return tuple(size for size in dict.fromkeys((n - 1, n + 1, *((full + 1, full) if full else ()))) if size != n)
+
+
 RIGHT_SINCE_VOLTA = (
     f"In the order {ORDERS[0]} this launch ends and is right: since Volta the lanes of a warp go on by themselves. On "
     "a GPU up to Pascal it never ends. Choose that order to check it."
 )
-_LARGE = 1 + ORDERS.index("waves:1")  # the trial in which the numbers of sums are large
 _MOST_AGAIN = 16  # power of two of warp instructions, up to which a run is repeated at the same size
 _MOST_IN_WAVES = 2048  # elements that are not reduced for a run whose blocks take turns, which is slow
 
@@ -210,13 +216,6 @@ def orders_of(choice: Choice) -> tuple[str, ...]:
         for schedule in (None, ORDERS[0])
     )
     return ORDERS if all(other[name][0] is numbers for name, (numbers, _) in usual.items()) else SEARCHED
-
-
-def _searches(right: Right | Formula | None) -> bool:
-    """Return whether the answer may be one of the numbers, which a kernel may leave out."""
-    if isinstance(right, Formula):
-        return bool(re.search(r"\b(max|min|argmax|argmin|maximum|minimum|sort)\b", right.line))
-    return right is not None and reference_named(right.reference).searches
 
 
 def _is_right(found: Checked) -> bool:
@@ -275,11 +274,11 @@ def _checked_own(setup: Setup, n: int, text: str, file_name: str, schedule: str 
     asked = Choice(setup.kernel, n, 1, device="emulator", schedule=schedule, source=text, source_name=file_name)
     try:
         # The numbers differ from order to order.
-        trial = SEARCHED.index(schedule) + 1 if schedule in SEARCHED else 0
+        trial = trial_of(schedule)
         made = launching(setup, n, trial)
         asked = _sized(asked, made)
         own = kernel(f"{text}\n", setup.kernel, called=file_name)
-        made = _fitting(setup, made, own, trial)
+        made = fitting(setup, made, own, trial)
         run = own.run(
             made.grid, made.block, made.arguments, shared=made.shared, cooperative=setup.cooperative,
             schedule=schedule, seconds=SECONDS,
@@ -295,7 +294,7 @@ def estimate_own(setup: Setup, n: int, text: str, file_name: str) -> Estimate:
     """Estimate the time of a reader's own launch on the H200. NotRunnable, CompileError, RunFailed."""
     made = launching(setup, n)
     own = kernel(f"{text}\n", setup.kernel, called=file_name)
-    made = _fitting(setup, made, own)
+    made = fitting(setup, made, own)
     return own.estimate(made.grid, made.block, made.arguments, shared=made.shared, cooperative=setup.cooperative,
                         seconds=SECONDS)  # fmt: skip
 
@@ -311,7 +310,7 @@ def debug_own(
     """Record a block of a reader's own launch, as `debug_rung` does. It may raise."""
     made = launching(setup, n)
     own = kernel(f"{text}\n", setup.kernel, called=file_name)
-    made = _fitting(setup, made, own)
+    made = fitting(setup, made, own)
     return own.record(made.grid, made.block, made.arguments, number=block, element=element, shared=made.shared,
                       cooperative=setup.cooperative, schedule=schedule, seconds=SECONDS,
                       most_bytes=RECORDED_BYTES)  # fmt: skip
@@ -325,7 +324,7 @@ def time_own(setup: Setup, n: int, text: str, file_name: str) -> Measurement:
     made = launching(setup, n)
     asked = _sized(Choice(setup.kernel, n, 1, device="gpu", source=text, source_name=file_name), made)
     own = kernel(f"{text}\n", setup.kernel, called=file_name)
-    made = _fitting(setup, made, own)
+    made = fitting(setup, made, own)
     sizes, together = (made.grid, made.block, made.arguments), setup.cooperative
     run = own.run(*sizes, shared=made.shared, cooperative=together, device="gpu")
     found = _check(setup, made, own, run)
@@ -338,51 +337,6 @@ def time_own(setup: Setup, n: int, text: str, file_name: str) -> Measurement:
 
 def _sized(asked: Choice, made: Launching) -> Choice:
     return replace(asked, block_size=prod(made.block), grid_size=prod(made.grid))
-
-
-def _fitting(setup: Setup, made: Launching, own: OwnKernel, trial: int = 0) -> Launching:
-    """Return the launch with the arguments that its reference needs: random numbers that are indices of the answer, and
-    in further trials other factors, for a search the smallest numbers of the type, and for sums large ones."""
-    right = setup.right
-    if right is None or len(made.arguments) != len(own.parameters):
-        return made
-    if isinstance(right, Formula):
-        return _with_other_factors(setup, made, own, trial)
-    names, reference = array_names(own.parameters, None), reference_named(right.reference)
-    passed = dict(zip(names, made.arguments, strict=True))
-    for name, parameter in zip(names, own.parameters, strict=True):
-        factor = passed[name]
-        if isinstance(factor, int | float) and parameter.kind == "f" and name in right.given[len(reference.reads) :]:
-            passed[name] = factor + trial / 2  # one that is cut to a whole number gives a wrong answer
-    read, out = passed.get(right.given[0]), passed.get(right.out)
-    if isinstance(read, np.ndarray) and setup.arguments[names.index(right.given[0])].endswith("=random"):
-        if reference.counts and read.dtype.kind in "iu" and isinstance(out, np.ndarray) and out.size:
-            passed[right.given[0]] = (np.abs(read.astype(np.int64)) % out.size).astype(read.dtype)
-        if reference.searches and read.dtype.kind in "iuf" and read.size and trial > 1 and trial % 2:
-            place = read.size * trial // 7 % read.size if trial < len(SEARCHED) else None
-            passed[right.given[0]] = extremes(read.size, read.dtype, place, 1).reshape(read.shape)
-        if reference.adds and trial == _LARGE and isinstance(out, np.ndarray) and out.dtype == read.dtype:
-            passed[right.given[0]] = _large(read)
-    return replace(made, arguments=tuple(passed.values()))
-
-
-def _large(numbers: Array) -> Array:
-    """Return integers of 32 or 64 bits as many times as large as their sum allows in 32 bits: sums in a narrower type,
-    or in floats, are wrong answers."""
-    if numbers.dtype.kind not in "iu" or numbers.itemsize < 4:
-        return numbers
-    most = np.iinfo(np.int32).max // max(1, int(np.abs(numbers.astype(np.int64)).sum()))
-    made: Array = numbers * numbers.dtype.type(max(1, most))
-    return made
-
-
-def _with_other_factors(setup: Setup, made: Launching, own: OwnKernel, trial: int) -> Launching:
-    """Return the launch with other floating-point factors in further trials, so no kernel has them built in."""
-    changed = (
-        passed + trial if parameter.kind == "f" and isinstance(passed, int | float) else passed
-        for passed, parameter in zip(made.arguments, own.parameters, strict=True)
-    )
-    return replace(made, arguments=tuple(changed))
 
 
 def _check(setup: Setup, made: Launching, own: OwnKernel, run: KernelRun) -> Check | None:
@@ -406,10 +360,31 @@ def _changed_inputs(setup: Setup, made: Launching, own: OwnKernel, run: KernelRu
     return changed(passed, run.arrays, [name for name in given if name in passed and is_const(name, written)])
 
 
+_UNSET = "is used before its value is set"  # the compiler's words
+
+
+def _unset_variables(own: OwnKernel, found: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Return a finding for each line of the kernel where the compiler sees a variable that is not set, unless the run
+    has found one: the compiler may drop all that is computed from it, so that the run cannot."""
+    kind = "uninitialised-variable"
+    if any(one.kind == kind for one in found):
+        return ()
+    spans = [one for one in declarations(own.text) if one.body and bare(own.name) in one.words]
+    lines = {line for one in spans for line in range(own.text.count("\n", 0, one.start) + 1,
+                                                     own.text.count("\n", 0, one.end) + 2)}  # fmt: skip
+    unset = {one.line: re.search(r'"(\w+)"', one.message) for one in own.made.warnings if _UNSET in one.message}
+    return tuple(
+        Finding(kind, line, None, f"Line {line}: `{name[1]}` {_UNSET}; a variable starts with an undefined value, not "
+                "with zero.")
+        for line, name in unset.items() if name and line in lines
+    )  # fmt: skip
+
+
 def _record(
     asked: Choice, own: OwnKernel, run: KernelRun, found: Check | None, changed_inputs: Sequence[Finding]
 ) -> Checked:
-    findings = (*run.findings, *changed_inputs)
+    unset = _unset_variables(own, run.findings)
+    findings = (*run.findings, *changed_inputs, *unset)
     status, reason = verdict(found, findings) if found else ("hazard" if findings else "ok", None)
     if found is None and findings:
         reason = findings[0].message
@@ -425,7 +400,9 @@ def _record(
         printed=run.printed,
         environment=environment(),
     )
-    marks = (*warning_marks(own.made.warnings), *finding_marks(findings))
+    told = {one.line for one in unset}
+    warnings = [one for one in own.made.warnings if one.line not in told or _UNSET not in one.message]
+    marks = (*warning_marks(warnings), *finding_marks(findings))
     return Checked(measurement, marks, tuple(_shown(name, array) for name, array in run.arrays.items()))
 
 

@@ -113,6 +113,74 @@ def parse(line: str) -> ast.expr:
     return tree
 
 
+def names_in(line: str) -> frozenset[str]:
+    """Return the parameters that a line computes with, but for those that it takes for indices."""
+    return frozenset(node.id.removesuffix("_") if _KEYWORD.fullmatch(node.id[:-1]) else node.id
+                     for node in _outside_indices(parse(line)) if isinstance(node, ast.Name))  # fmt: skip
+
+
+def moved_in(line: str) -> frozenset[str]:
+    """Return the parameters of a line that only moves and compares numbers, such as sort(x); none for other lines."""
+    parts = _outside_indices(parse(line))
+    return names_in(line) if all(isinstance(part, _MOVING) or _moves(part) for part in parts) else frozenset()
+
+
+def bounds_in(line: str) -> tuple[float, ...]:
+    """Return the numbers with which a line compares others; none if it divides, as they may become divisors."""
+    nodes = list(ast.walk(parse(line)))
+    if any(isinstance(node, ast.Div | ast.FloorDiv | ast.Mod) for node in nodes):
+        return ()
+    sides = [side for node in nodes if isinstance(node, ast.Compare) for side in (node.left, *node.comparators)]
+    return tuple(side.value for side in sides if isinstance(side, ast.Constant) and isinstance(side.value, int | float))
+
+
+def powers_in(line: str) -> frozenset[str]:
+    """Return the parameters whose softmax is the line's value, which is the same for numbers shifted by a constant."""
+    match parse(line):
+        case ast.Call(func=function, args=given):
+            name, given = _function_of(function, given)
+            if name == "softmax" and given and isinstance(given[0], ast.Name):
+                return names_in(ast.unparse(given[0]))
+    return frozenset()
+
+
+def _outside_indices(tree: ast.expr) -> list[ast.AST]:
+    """Return the parts of a line that are no indices, without the names of its functions."""
+    left: list[ast.AST] = [tree]
+    found = list[ast.AST]()
+    while left:
+        part = left.pop()
+        found.append(part)
+        match part:
+            case ast.Subscript(value=value):
+                left.append(value)
+            case ast.Call(func=function, args=given, keywords=keywords):
+                name, given = _function_of(function, given)
+                left += [*given[name == "bincount" :], *(each.value for each in keywords)]
+            case _:
+                left += ast.iter_child_nodes(part)
+    return found
+
+
+def _moves(part: ast.AST) -> bool:
+    """Return whether a part of a line moves or compares numbers."""
+    match part:
+        case ast.Call(func=function, args=given):
+            return _function_of(function, given)[0] in _MOVES
+        case ast.UnaryOp(operand=operand):
+            return isinstance(operand, ast.Constant)
+        case ast.Attribute(attr=name):
+            return name == "T"
+    return False
+
+
+_MOVING = (ast.Name, ast.Constant, ast.Subscript, ast.List, ast.Tuple, ast.Compare, ast.cmpop, ast.expr_context,
+           ast.USub)  # fmt: skip
+_MOVES = {"max", "min", "argmax", "argmin", "maximum", "minimum", "sort", "argsort", "where", "clip", "any", "all",
+          "transpose", "ravel", "flip", "roll", "repeat", "tile", "reshape", "diag", "concatenate", "stack", "hstack",
+          "vstack", "count_nonzero"}  # fmt: skip
+
+
 def _refuse_unknown(name: str, line: str) -> None:
     if name not in _FUNCTIONS and name not in _OF_PARTS:
         near = get_close_matches(name, [*_FUNCTIONS, *_OF_PARTS], 1)

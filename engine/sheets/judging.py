@@ -12,10 +12,11 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass, field, replace
 
 from engine.catalogue import KERNELS, kernel_named
-from engine.lab.checking import ORDERS, orders_of
+from engine.lab.checking import orders_of
 from engine.lab.pasted_source import device_part, without_own_headers
 from engine.lab.signatures import with_c_name
 from engine.lab.top_level import uncommented
+from engine.lab.trials import ORDERS
 from engine.lectures import judge
 from engine.lectures.claim import Claim, Counted, Findings, Status, TimeRatio
 from engine.lectures.judge import counted, decided

@@ -21,9 +21,10 @@ from engine.backends.measure import failed, measure
 from engine.catalogue import KERNELS, data, default_choice, topic_of
 from engine.lab import kernels
 from engine.lab.arguments import array_names
-from engine.lab.checking import ORDERS, check_own, check_rung
+from engine.lab.checking import check_own, check_rung
 from engine.lab.setups import Setup, launching
 from engine.lab.templates import TEMPLATES
+from engine.lab.trials import ORDERS
 from engine.lectures.claim import TimeRatio
 from engine.plan import plan, settle
 from engine.records import Array, Choice, CompileError, Measurement, NotRunnable, RunFailed

@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 
 from engine.catalogue import KERNELS
-from engine.lab.checking import ORDERS, SEARCHED, Checked, check_own, check_rung
+from engine.lab.checking import Checked, check_own, check_rung
 from engine.lab.setups import setup_of
 from engine.lab.templates import TEMPLATES
+from engine.lab.trials import ORDERS, SEARCHED
 from engine.plan import settle
 from engine.records import Choice
 from tests.sentences import sentence
@@ -233,3 +234,230 @@ def test_a_barrier_that_one_block_in_the_middle_leaves_out_is_found() -> None:
     found = check_own(setup_of("f<<<(n + 255) / 256, 256>>>(int32[n]=range, int32[n], n)"), 10240, text, "mine.cu")
     assert "shared-race" in [one.kind for one in found.measurement.findings]
     assert "block 9" in (found.measurement.reason or "")
+
+
+RADIX = """__global__ void f(TYPE *a, int n) {
+    __shared__ TYPE s[128];
+    __shared__ int zeros[128];
+    int t = threadIdx.x;
+    s[t] = a[t];
+    for (int bit = 0; bit < BITS; bit++) {
+        __syncthreads();
+        TYPE v = s[t];
+        int zero = !(v >> bit & 1), before = 0, all = 0;
+        zeros[t] = zero;
+        __syncthreads();
+        for (int k = 0; k < n; k++) { all += zeros[k]; before += k < t ? zeros[k] : 0; }
+        s[zero ? before : all + t - before] = v;
+    }
+    __syncthreads();
+    a[t] = s[t];
+}"""
+
+
+@pytest.mark.parametrize(("kind", "bits", "status"), [("unsigned", 32, "ok"), ("unsigned", 31, "wrong"),
+                                                      ("unsigned", 10, "wrong"), ("int", 32, "wrong")])  # fmt: skip
+def test_a_sort_gets_numbers_with_all_bits_of_their_type(kind: str, bits: int, status: str) -> None:
+    setup = setup_of(f"f<<<1, 128>>>({'uint32' if kind == 'unsigned' else 'int32'}[128]=random, 128)", "a = sort(a)")
+    text = RADIX.replace("TYPE", kind).replace("BITS", str(bits))
+    assert check_own(setup, 128, text, "mine.cu").measurement.status == status
+
+
+SMALLEST = """#include <float.h>
+__global__ void f(const float *in, float *out, int n) {
+    float best = START;
+    for (int i = 0; i < n; i++) best = fminf(best, in[i]);
+    out[0] = best;
+}"""
+
+
+@pytest.mark.sampled(quick=3)
+@pytest.mark.parametrize(("start", "status"), [("in[0]", "ok"), ("FLT_MAX", "ok"), ("INFINITY", "ok"), ("0", "wrong"),
+                                               ("1e30f", "wrong"), ("9999", "wrong")])  # fmt: skip
+def test_a_minimum_that_starts_from_a_guess_is_wrong(start: str, status: str) -> None:
+    setup = setup_of("f<<<1, 1>>>(float32[n]=random, float32[1], n)", "out = min(in)")
+    assert check_own(setup, 64, SMALLEST.replace("START", start), "mine.cu").measurement.status == status
+
+
+PLACE = """__global__ void f(const float *in, int *out, int n) {
+    int at = 0;
+    for (int i = 1; i < n; i++) if (in[i] COMPARE in[at]) at = i;
+    out[0] = at;
+}"""
+
+
+@pytest.mark.parametrize(
+    ("compare", "right", "status"),
+    [(">", "argmax", "ok"), (">=", "argmax", "wrong"), ("<", "argmin", "ok"), ("<=", "argmin", "wrong")],
+)
+def test_the_place_of_a_number_that_stands_at_several_is_the_first(compare: str, right: str, status: str) -> None:
+    setup = setup_of("f<<<1, 1>>>(float32[n]=random, int32[1], n)", f"out = {right}(in)")
+    assert check_own(setup, 64, PLACE.replace("COMPARE", compare), "mine.cu").measurement.status == status
+
+
+PRODUCT = """__global__ void f(const int *in, long long *out, int n) {
+    int i = threadIdx.x;
+    TYPE sum = 0;
+    for (int k = 0; k < n; k++) sum += in[k];
+    if (SQUARES) out[i] = (TYPE)in[i] * in[i];
+    else if (i == 0) out[0] = sum;
+}"""
+
+
+@pytest.mark.parametrize(("kind", "status"), [("int", "wrong"), ("long long", "ok")])
+@pytest.mark.parametrize(("right", "squares"), [("sum(in)", 0), ("in * in", 1), ("cumsum(in)[-1:]", 0)])
+def test_a_wide_answer_that_is_computed_in_a_narrow_type_is_wrong(
+    kind: str, right: str, squares: int, status: str
+) -> None:
+    text = PRODUCT.replace("TYPE", kind).replace("SQUARES", str(squares))
+    setup = setup_of("f<<<1, n>>>(int32[n]=random, int64[n], n)", f"out = {right}")
+    assert check_own(setup, 64, text, "mine.cu").measurement.status == status
+
+
+@pytest.mark.parametrize(("kind", "status"), [("int", "wrong"), ("long long", "ok")])
+@pytest.mark.parametrize("right", ["copy(in)", "flip(in)[::-1]", "in + 0", "in % 7 + in // 7 * 7"])
+def test_64_bits_that_pass_through_32_are_wrong(kind: str, right: str, status: str) -> None:
+    text = f"""__global__ void f(const long long *in, long long *out, int n) {{
+    {kind} own = in[threadIdx.x];
+    out[threadIdx.x] = own;
+}}"""
+    setup = setup_of("f<<<1, n>>>(int64[n]=random, int64[n], n)", f"out = {right}")
+    assert check_own(setup, 64, text, "mine.cu").measurement.status == status
+
+
+def test_indices_of_a_wide_answer_stay_indices() -> None:
+    text = """__global__ void f(const unsigned *in, long long *bins, int n) {
+    for (int i = 0; i < n; i++) bins[in[i]]++;
+}"""
+    setup = setup_of("f<<<1, 1>>>(uint32[n]=random, int64[1000], n)", "bins = bincount(in, minlength=1000)")
+    assert check_own(setup, 100, text, "mine.cu").measurement.status == "ok"
+
+
+DOT = """__global__ void f(const double *a, const double *b, double *out, int n) {
+    TYPE sum = 0;
+    for (int i = 0; i < n; i++) sum += a[i] * b[i];
+    out[0] = sum;
+}"""
+
+
+@pytest.mark.parametrize(("kind", "status"), [("double", "ok"), ("float", "wrong")])
+@pytest.mark.parametrize("right", ["dot(a, b)", "sum(a)"])
+def test_doubles_that_pass_through_a_float_are_wrong(kind: str, right: str, status: str) -> None:
+    text = DOT.replace("TYPE", kind).replace("a[i] * b[i]", "a[i] * b[i]" if "dot" in right else "a[i]")
+    setup = setup_of("f<<<1, 1>>>(float64[n]=random, float64[n]=random, float64[1], n)", f"out = {right}")
+    assert check_own(setup, 64, text, "mine.cu").measurement.status == status
+
+
+ONLINE = """__global__ void f(const float *x, float *y, int n) {
+    float most = START, sum = 0;
+    for (int i = 0; i < n; i++) {
+        float next = fmaxf(most, x[i]);
+        sum = sum * expf(most - next) + expf(x[i] - next);
+        most = next;
+    }
+    for (int i = 0; i < n; i++) y[i] = expf(x[i] - most) / sum;
+}"""
+
+
+@pytest.mark.sampled(quick=2)
+@pytest.mark.parametrize(("start", "status"), [("-INFINITY", "ok"), ("x[0]", "ok"), ("0", "wrong"), ("-100", "wrong")])
+def test_a_softmax_whose_maximum_starts_from_0_is_wrong(start: str, status: str) -> None:
+    setup = setup_of("f<<<1, 1>>>(float32[n]=random, float32[n], n)", "y = softmax(x)")
+    assert check_own(setup, 64, ONLINE.replace("START", start), "mine.cu").measurement.status == status
+
+
+UNSET = """__global__ void f(const int *in, int *out, int n) {
+    int sum;
+    BODY
+    out[threadIdx.x] = sum;
+}"""
+
+
+@pytest.mark.parametrize(
+    ("body", "line"),
+    [
+        ("for (int i = 0; i < n; i++) sum += in[i];", 4),
+        ("while (sum < n) out[threadIdx.x] = in[sum++];", 3),
+        ("for (int i = 0; i < n; i++) { if (i > 0) out[threadIdx.x] = sum; sum = in[i]; }", 0),
+        ("if (threadIdx.x == 0) sum = in[0]; sum = __shfl_sync(~0u, sum, 0);", 0),
+    ],
+)
+def test_a_variable_that_the_compiler_knows_to_be_unset_is_a_finding(body: str, line: int) -> None:
+    text = UNSET.replace("BODY", body)
+    seen = check_own(setup_of("f<<<1, 32>>>(int32[n]=random, int32[32], n)"), 32, text, "mine.cu", again=False)
+    assert [one.kind for one in seen.measurement.findings] == ["uninitialised-variable"] * bool(line)
+    assert [mark.line for mark in seen.marks if mark.kind == "finding"] == [line] * bool(line)
+    assert seen.measurement.status == ("hazard" if line else "ok")
+    if line == 3:
+        assert len(seen.marks) == 1
+        assert sentence("checking.unset-variable", seen.marks[0].message)
+    other = text.replace(" f(", " g(") + "\n__global__ void f(const int *in, int *out, int n) { out[threadIdx.x] = 1; }"
+    clean = check_own(setup_of("f<<<1, 32>>>(int32[n]=random, int32[32], n)"), 32, other, "mine.cu", again=False)
+    assert clean.measurement.status == "ok"
+
+
+TILES = """__global__ void f(const int *in, int *out, int n) {
+    int sum = 0;
+    for (int start = 0; start < END; start += 64) if (start + threadIdx.x < n) sum += in[start + threadIdx.x];
+    atomicAdd(out, sum);
+}"""
+
+
+@pytest.mark.parametrize(("end", "told"), [("n", None), ("n - 1", "N = 961"), ("n / 64 * 64 + n % 64", None)])
+def test_a_size_with_one_element_in_the_last_block_is_tried(end: str, told: str | None) -> None:
+    setup = setup_of("f<<<1, 64>>>(int32[n]=random, int32[1], n)", "out = sum(in)")
+    found = check_own(setup, 1000, TILES.replace("END", end), "mine.cu")
+    assert found.measurement.status == "ok" and (told in str(found.remark) if told else found.remark is None)
+
+
+def test_a_size_that_blocks_divide_is_tried() -> None:
+    text = """__global__ void f(const int *in, int *out, int n) {
+    int i = blockIdx.x * 64 + threadIdx.x;
+    if (blockIdx.x < n / 64 - (n % 64 == 0) || i < n && blockIdx.x == n / 64) out[i] = in[i];
+}"""
+    setup = setup_of("f<<<n / 64 + 1, 64>>>(int32[n]=random, int32[n], n)", "out = copy(in)")
+    found = check_own(setup, 1000, text, "mine.cu")
+    assert found.measurement.status == "ok" and "not at N = 960" in str(found.remark)
+
+
+@pytest.mark.parametrize(("compare", "status"), [("> 0", "ok"), (">= 0", "wrong"), ("> 1", "wrong")])
+@pytest.mark.parametrize("kind", ["float", "int"])
+def test_numbers_that_are_equal_to_a_bound_of_the_line_are_tried(kind: str, compare: str, status: str) -> None:
+    text = f"""__global__ void f(const {kind} *in, int *out, int n) {{
+    for (int i = 0; i < n; i++) out[0] += in[i] {compare};
+}}"""
+    setup = setup_of(f"f<<<1, 1>>>({kind}32[n]=random, int32[1], n)", "out = sum(in > 0)")
+    assert check_own(setup, 64, text, "mine.cu").measurement.status == status
+
+
+def test_a_divisor_is_never_zero() -> None:
+    text = """__global__ void f(const int *in, int *out, int n) {
+    int i = threadIdx.x;
+    if (i < n) out[i] = in[i] > 0 ? 1000 / in[i] : 0;
+}"""
+    setup = setup_of("f<<<1, 64>>>(int32[n]=random, int32[n], n)", "out = where(in > 0, 1000 // in, 0)")
+    assert check_own(setup, 60, text, "mine.cu").measurement.status == "ok"
+
+
+def test_a_softmax_that_leaves_out_a_number_in_its_maximum_is_wrong() -> None:
+    setup = setup_of("f<<<1, 1>>>(float32[n]=random, float32[n], n)", "y = softmax(x)")
+    most = "float most = x[0], sum = 0;\n    for (int i = 0; i < n; i++) if (i % 7 != 3) most = fmaxf(most, x[i]);"
+    text = ONLINE.replace("float most = START, sum = 0;", most)
+    text = text.replace("float next = fmaxf(most, x[i]);", "float next = most;")
+    assert check_own(setup, 64, text, "mine.cu").measurement.status == "wrong"
+    assert check_own(setup, 64, text.replace("i % 7 != 3", "true"), "mine.cu").measurement.status == "ok"
+
+
+ODD_EVEN = """__global__ void f(int *a, int n) {
+    for (int k = 0; k < STEPS; k++) {
+        int i = 2 * threadIdx.x + (k & 1);
+        if (i + 1 < n && a[i] > a[i + 1]) { int v = a[i]; a[i] = a[i + 1]; a[i + 1] = v; }
+        __syncthreads();
+    }
+}"""
+
+
+@pytest.mark.parametrize(("steps", "status"), [("n", "ok"), ("n - 1", "wrong")])
+def test_a_sort_gets_falling_numbers(steps: str, status: str) -> None:
+    setup = setup_of("f<<<1, (n + 1) / 2>>>(int32[n]=random, n)", "a = sort(a)")
+    assert check_own(setup, 50, ODD_EVEN.replace("STEPS", steps), "mine.cu").measurement.status == status

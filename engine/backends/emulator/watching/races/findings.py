@@ -21,13 +21,18 @@ _WORD = 4  # bytes
 _HOW_TO_WAIT = "(__pipeline_wait_prior, cp.async.wait_group, or the barrier that the copy reports to)"
 _MOST_FINDINGS = 50
 _MOST_COUNTED = 10_000
+_FAR = 2  # between blocks
 
 
 class Findings:
-    """The findings of a run: one per kind and pair of lines. `array`: None for shared memory in all methods."""
+    """The findings of a run: one per kind and pair of lines. `array`: None for shared memory in all methods.
+
+    A race of threads that are farther apart takes the place of one between the same lines: its remedy ends both.
+    """
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, int, int], Finding] = {}
+        self._apart: dict[tuple[str, int, int], int] = {}
         self._more: set[tuple[str, int, int]] = set()  # findings beyond the limit
 
     def in_order(self) -> tuple[Finding, ...]:
@@ -51,14 +56,17 @@ class Findings:
         """Start a chunk; lanes of accesses to shared memory count from its first block."""
         self._info = info
 
-    def report(self, kind: str, line: int, other: int | None, message: str) -> None:
-        """Add a finding, unless there is one with its kind and lines. `other`: the line of the earlier access."""
+    def report(self, kind: str, line: int, other: int | None, message: str, apart: int = _FAR) -> None:
+        """Add a finding, unless there is one with its kind and lines, of threads that are as far apart.
+
+        `other`: the line of the earlier access; `apart`: as of `_apart_of`; _FAR: no other takes its place.
+        """
         key = (kind, line, other or 0)
-        if key in self._found:
+        if key in self._found and apart <= self._apart[key]:
             return
-        if len(self._found) < _MOST_FINDINGS:
+        if key in self._found or len(self._found) < _MOST_FINDINGS:
             message = f"{message[0].upper()}{message[1:]}"
-            self._found[key] = Finding(kind, line or None, other, message)
+            self._found[key], self._apart[key] = Finding(kind, line or None, other, message), apart
         elif len(self._more) < _MOST_COUNTED:
             self._more.add(key)
 
@@ -139,12 +147,15 @@ class Findings:
         self, access: Access, lanes: AccessLanes, bad: Array, now: Stamp, before: Stamp, other_lines: Array,
         writes: Array | None, array: DeviceArray | None,
     ) -> None:  # fmt: skip
-        """Report races: one finding for each other line and kind, so a race inside a warp hides none between warps.
+        """Report races: one finding for each other line and kind, so a race inside a warp hides none between warps. In
+        an array it is the one whose threads are farthest apart.
 
         `writes`: the kinds of the earlier writes, None if the earlier access was a read.
         """
         left = np.flatnonzero(bad if array is not None else bad & self.of_block(lanes))
         inside = before.lane // WARP == now.lane // WARP
+        if array is not None:
+            left = left[np.argsort(-self._apart_of(before.lane[left], now.lane[left]), kind="stable")]
         while left.size:
             entry = int(left[0])
             was = None if writes is None else int(writes[entry])
@@ -165,19 +176,10 @@ class Findings:
         head = f"line {line}: {one} {_does(access)} {place}, which {two} {verb} at line {other}"
         kind, advice = self._verdict(access, mine, theirs, array)
         time = before.time if isinstance(before.time, int) else int(before.time[entry])
-        if verb == "wrote" and self._lacks_a_fence(theirs, time, mine, array):
+        if verb != "updated" and self._lacks_a_fence(theirs, time, mine, array):
             one_block = mine // self._info.rows == theirs // self._info.rows
-            fence = "__threadfence_block()" if one_block else "__threadfence()"
-            if self._clocks.flags.is_published(before, entry, mine, array is None):
-                advice = (
-                    "the atomic or flag between them announces the value, but nothing keeps this access behind the "
-                    f"read of that flag: put a {fence} after that read."
-                )
-            else:
-                advice = (
-                    "the atomic or flag between them says that the value is there, but does not make it visible: put a "
-                    f"{fence} after line {other} and before that atomic or flag."
-                )
+            published = self._clocks.flags.is_published(before, entry, mine, array is None)
+            advice = _fence_advice(verb, other, published, "__threadfence_block()" if one_block else "__threadfence()")
         elif was and kind == "global-race" and (was > 2 or "cta" in access.site.words):
             advice = (
                 "an atomic with the scope of a block orders nothing between blocks: use one with the scope of the "
@@ -199,7 +201,13 @@ class Findings:
                     "orders no memory: a GPU of today mostly reads the expected value, but neither the compiler nor "
                     "the next GPU has to; both lanes must reach a __syncwarp() between these two accesses."
                 )
-        self.report(kind, line, other, f"{head}; {advice}")
+        apart = _FAR if array is None else int(self._apart_of(mine, theirs))
+        self.report(kind, line, other, f"{head}; {advice}", apart)
+
+    def _apart_of(self, one: Array | int, two: Array | int) -> Array:
+        """Return for lanes of the grid: 0 in one warp, 1 in one block, _FAR in two blocks."""
+        rows = self._info.rows
+        return np.where(np.not_equal(one // rows, two // rows), _FAR, np.not_equal(one // WARP, two // WARP))
 
     def conflicting_store(self, access: Access, address: int, one: int, two: int, array: DeviceArray | None) -> None:
         """Report two lanes of one store that write different values to one place."""
@@ -269,6 +277,23 @@ class Findings:
     def _first_lane(self, array: DeviceArray | None) -> int:
         """Return the lane from which lanes of accesses to shared memory count: the chunk's first, else 0."""
         return self._info.first * self._info.rows if array is None else 0
+
+
+def _fence_advice(verb: str, other: int, published: bool, fence: str) -> str:
+    """Return which fence of a flag is missing. `verb`: the earlier access "wrote" or "read", at line `other`;
+    `published`: a fence lies between it and the flag."""
+    if published:
+        what = "the value" if verb == "wrote" else "that the place is free"
+        return (
+            f"the atomic or flag between them announces {what}, but nothing keeps this access behind the read of that "
+            f"flag: put a {fence} after that read."
+        )
+    made = ("the value is there, but does not make it visible" if verb == "wrote"
+            else "the place is free, but may be seen before that read ends")  # fmt: skip
+    return (
+        f"the atomic or flag between them says that {made}: put a {fence} after line {other} and before that atomic or "
+        "flag."
+    )
 
 
 def _does(access: Access) -> str:

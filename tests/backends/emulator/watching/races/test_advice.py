@@ -35,3 +35,76 @@ def test_a_race_of_lanes_beside_one_of_warps_is_left_out() -> None:
     text = TREE.replace("LAST", "99").replace("BARRIER", "")
     found = kernel(text).run(1, 128, [np.zeros(1, "i4")]).findings
     assert {one.kind for one in found if (one.line, one.other_line) == (7, 7)} == {"shared-race"}
+
+
+PARTS = """__global__ void f(int *part, int *out) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    part[i] = i;
+    int sum = 0;
+    if (i == 0) for (int k = 0; k < blockDim.x * gridDim.x; k++) sum += part[k];
+    if (i == 0) out[0] = sum;
+}"""
+LOCKED = """__global__ void f(int *lock, int *out) {
+    for (bool done = false; !done;)
+        if (atomicCAS(lock, 0, 1) == 0) {
+            out[0] += 1;
+            __threadfence();
+            atomicExch(lock, 0);
+            done = true;
+        }
+}"""
+
+
+@pytest.mark.parametrize(("grid", "block", "words"), [
+    (2, 64, "blocks run in any order"), (1, 64, "a __syncthreads() between them."),
+    (1, 32, "__syncthreads()")])  # fmt: skip
+def test_a_race_names_the_two_threads_that_are_farthest_apart(grid: int, block: int, words: str) -> None:
+    run = kernel(PARTS).run(grid, block, [np.zeros(grid * block, "i4"), np.zeros(1, "i4")])
+    assert words in run.findings[0].message and ("of block 1" in run.findings[0].message) == (grid > 1)
+    assert not any("a __syncwarp() between" in one.message for one in run.findings)
+
+
+def test_a_lock_without_its_first_fence_is_told_of_the_fence_though_lanes_race_too() -> None:
+    run = kernel(LOCKED).run(2, 32, [np.zeros(1, "i4"), np.zeros(1, "i4")], schedule="independent:1")
+    assert [one.message.partition("; ")[2] for one in run.findings if "reads" in one.message] == [
+        "the atomic or flag between them announces the value, but nothing keeps this access behind the read of that "
+        "flag: put a __threadfence() after that read."
+    ]
+
+
+RING = """__global__ void f(const int *in, int *out, int n) {
+    __shared__ int place;
+    __shared__ volatile int filled, emptied;
+    if (threadIdx.x == 0) filled = emptied = 0;
+    __syncthreads();
+    for (int i = 0; i < n; i++) {
+        if (threadIdx.x == 0) {
+            while (filled != emptied);
+            SEEN
+            place = in[i];
+            __threadfence_block();
+            filled = i + 1;
+        } else if (threadIdx.x == 32) {
+            while (filled == i);
+            __threadfence_block();
+            out[i] = place;
+            READ
+            emptied = i + 1;
+        }
+    }
+}"""
+FENCE = "__threadfence_block();"
+
+
+@pytest.mark.parametrize(
+    ("seen", "read", "key"),
+    [
+        (FENCE, FENCE, None),
+        ("", FENCE, "race.free-place-not-awaited"),
+        (FENCE, "", "race.free-place-too-early"),
+    ],
+)
+def test_a_place_that_is_used_again_needs_the_fences_of_its_flag(seen: str, read: str, key: str | None) -> None:
+    text = RING.replace("SEEN", seen).replace("READ", read)
+    found = kernel(text).run(1, 64, [np.arange(8, dtype="i4"), np.zeros(8, "i4"), 8]).findings
+    assert len(found) == (key is not None) and all(sentence(str(key), one.message) for one in found)

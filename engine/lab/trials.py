@@ -1,0 +1,199 @@
+"""The numbers of a launch's trials, with which a wrong kernel gives a wrong answer: other factors, numbers from the
+whole range of a type, the smallest or largest number everywhere but at one place, and the bounds of a line.
+
+fitting(setup, made, own, trial) -> Launching
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from engine.catalogue.data import extremes
+from engine.lab.arguments import array_names
+from engine.lab.formula import bounds_in, moved_in, names_in, powers_in
+from engine.lab.kernels import OwnKernel
+from engine.lab.references import reference_named
+from engine.lab.setups import Formula, Launching, Right, Setup
+from engine.records import Array
+
+ORDERS = ("independent:1", "waves:1")  # beside the one that was asked for
+# For searches: in each order the number searched for stands elsewhere, as a kernel may leave out any element.
+SEARCHED = (*ORDERS, *(f"independent:{seed}" for seed in range(2, 7)))
+LARGE = 1 + ORDERS.index("waves:1")  # the trial in which numbers are large
+_TIES = 4  # the trial in which few numbers differ, and those by little
+_FOR_MINIMA = (5, 6)  # the trials in which all numbers but one are the largest of their type
+_FALLING = 7  # the trial of sorts in which the numbers fall
+_EQUAL = 1  # the trial in which some numbers are equal to the line's bounds
+_EXACT = 2.0**53  # up to which a double has all whole numbers
+_BEYOND_INT = 2**22 + 1  # times 512 and more is no int
+_SHIFT = -1000.0  # exp() of numbers near this is 0 in every type, and infinite near its opposite
+
+
+def searches(right: Right | Formula | None) -> bool:
+    """Return whether the answer may be one of the numbers, which a kernel may leave out."""
+    if isinstance(right, Formula):
+        return bool(re.search(r"\b(max|min|argmax|argmin|maximum|minimum|sort|argsort|softmax)\b", right.line))
+    return right is not None and reference_named(right.reference).searches
+
+
+def trial_of(schedule: str | None) -> int:
+    """Return the number of the trial that has this order; 0: the launch that was asked for."""
+    return SEARCHED.index(schedule) + 1 if schedule in SEARCHED else 0
+
+
+def fitting(setup: Setup, made: Launching, own: OwnKernel, trial: int = 0) -> Launching:
+    """Return the launch with the arguments that its reference needs: random numbers that are indices of the answer, and
+    in further trials other factors and numbers."""
+    right = setup.right
+    if right is None or len(made.arguments) != len(own.parameters):
+        return made
+    names = array_names(own.parameters, None)
+    passed: dict[str, Any] = dict(zip(names, made.arguments, strict=True))
+    filled = {name for name, words in zip(names, setup.arguments, strict=True) if words.endswith("=random")}
+    floats = [name for name, parameter in zip(names, own.parameters, strict=True) if parameter.kind == "f"]
+    if isinstance(right, Formula):
+        passed |= {name: passed[name] + trial for name in floats if _is_number(passed[name])}
+        passed |= _of_formula(right, passed, filled, trial)
+    else:
+        passed |= _of_reference(right, passed, filled, floats, trial)
+    return replace(made, arguments=tuple(passed.values()))
+
+
+def _of_reference(
+    right: Right, passed: Mapping[str, Any], filled: set[str], floats: list[str], trial: int
+) -> dict[str, Any]:
+    """Return what changes of the arguments `passed`. `filled`: the arrays with random numbers."""
+    reference = reference_named(right.reference)
+    given = right.given[len(reference.reads) :]
+    # A factor that is cut to a whole number gives a wrong answer.
+    changed = {name: passed[name] + trial / 2 for name in floats if name in given and _is_number(passed[name])}
+    name = right.given[0]
+    read, out = passed.get(name), passed.get(right.out)
+    if not isinstance(read, np.ndarray) or name not in filled:
+        return changed
+    if reference.counts and read.dtype.kind in "iu" and isinstance(out, np.ndarray) and out.size:
+        changed[name] = (np.abs(read.astype(np.int64)) % out.size).astype(read.dtype)
+    if reference.searches and read.dtype.kind in "iuf" and read.size and trial > 1 and trial % 2:
+        changed[name] = _extremes(read, trial, 1)
+    if reference.adds and trial == LARGE and isinstance(out, np.ndarray):
+        if out.dtype == read.dtype:
+            changed[name] = _large(read)
+        elif _is_wider(out, read):
+            changed[name] = _largest(read)
+    return changed
+
+
+def _of_formula(right: Formula, passed: Mapping[str, Any], filled: set[str], trial: int) -> dict[str, Any]:
+    """Return the arrays with other numbers, of `filled`: those of a line that only moves and compares numbers have any
+    number of their type."""
+    out = passed.get(right.out)
+    arrays = {name: one for name, one in passed.items() if isinstance(one, np.ndarray) and name in filled and one.size}
+    moved, changed = moved_in(right.line), dict[str, Any]()
+    for place, (name, array) in enumerate(arrays.items()):
+        if name in moved and trial >= LARGE:
+            sorts = re.search(r"sort\b", right.line) is not None
+            changed[name] = _falling(array) if sorts and trial == _FALLING else _moved(array, trial, place)
+        elif trial == LARGE and name in names_in(right.line) and isinstance(out, np.ndarray) and _is_wider(out, array):
+            changed[name] = _largest(array)
+        elif trial == LARGE and name in names_in(right.line) and array.dtype.kind in "iu" and array.itemsize == 8:
+            changed[name] = array * array.dtype.type(_BEYOND_INT)
+        elif trial and name in powers_in(right.line) and array.dtype.kind == "f":
+            changed[name] = _powers(array, trial)
+        elif trial == _EQUAL and name in names_in(right.line) and array.dtype.kind in "iuf":
+            changed[name] = _with_bounds(array, bounds_in(right.line))
+    return changed
+
+
+def _powers(numbers: Array, trial: int) -> Array:
+    """Return numbers of which exp() is 0, or infinite for one in each row, unless the largest is subtracted."""
+    made = numbers.astype(np.float64)
+    if trial == LARGE:
+        made += _SHIFT
+    else:
+        made[..., made.shape[-1] * trial // 7 % made.shape[-1]] -= _SHIFT
+    return made.astype(numbers.dtype)
+
+
+def _with_bounds(numbers: Array, bounds: Sequence[float]) -> Array:
+    """Return numbers of which some are equal to these bounds, one more and one less, as far as their type has them."""
+    made = numbers.copy()
+    values = np.array([bound + more for bound in bounds for more in (0, 1, -1)], np.float64)
+    for place, value in enumerate(values, 1):
+        if abs(value) < _EXACT and (value >= 0 or made.dtype.kind != "u") and value.astype(made.dtype) == value:
+            made.flat[place :: 2 + len(values)] = value
+    return made
+
+
+def _moved(numbers: Array, trial: int, place: int) -> Array:
+    """Return numbers for a line that only moves and compares them. `place`: of the array among several."""
+    if numbers.dtype.kind not in "iuf":
+        return numbers
+    make = np.random.default_rng([place, trial])
+    if trial == LARGE:
+        return _of_whole_range(numbers, make)
+    if trial == _TIES:
+        few = make.integers(0, 4, numbers.shape)
+        return (few / 4 if numbers.dtype.kind == "f" else few).astype(numbers.dtype)
+    return _extremes(numbers, trial, -1 if trial in _FOR_MINIMA else 1)
+
+
+def _falling(numbers: Array) -> Array:
+    """Return the numbers in falling order: a sort needs all of its steps for them."""
+    made: Array = np.sort(numbers, axis=None)[::-1].reshape(numbers.shape)
+    return made
+
+
+def _of_whole_range(numbers: Array, make: np.random.Generator) -> Array:
+    """Return random numbers, with all bits of their type in use: integers from its whole range, floats of very
+    different sizes."""
+    if numbers.dtype.kind == "f":
+        most = 6 if numbers.dtype.itemsize == 2 else 60
+        sizes = np.ldexp(make.uniform(-1, 1, numbers.shape), make.integers(-most, most, numbers.shape))
+        return sizes.astype(numbers.dtype)
+    info = np.iinfo(str(numbers.dtype))
+    return make.integers(info.min, info.max, numbers.shape, numbers.dtype, endpoint=True)
+
+
+def _extremes(numbers: Array, trial: int, sign: int) -> Array:
+    """Return `extremes` in the shape of `numbers`: the other number stands elsewhere in each trial, in the last two
+    nowhere."""
+    place = numbers.size * trial // 7 % numbers.size if trial < len(SEARCHED) - (sign < 0) else None
+    return extremes(numbers.size, numbers.dtype, place, sign).reshape(numbers.shape)
+
+
+def _large(numbers: Array) -> Array:
+    """Return integers of 32 or 64 bits as many times as large as their sum allows in as many bits: sums in a narrower
+    type, or in floats, are wrong answers."""
+    if numbers.dtype.kind not in "iu" or numbers.itemsize < 4:
+        return numbers
+    return _times(numbers, int(np.abs(numbers.astype(np.int64)).sum()), 8 * numbers.itemsize)
+
+
+def _largest(numbers: Array) -> Array:
+    """Return integers as many times as large as 32 bits allow, at least half of them positive, so that they do not
+    cancel: a product or a sum in a type as narrow is a wrong answer."""
+    if numbers.itemsize != 4:
+        return numbers
+    made = _times(numbers, int(np.abs(numbers.astype(np.int64)).max()))
+    made.flat[::2] = np.abs(made.flat[::2])
+    return made
+
+
+def _times(numbers: Array, most: int, bits: int = 32) -> Array:
+    """Return integers as many times as large as leaves `most` in so many bits."""
+    made: Array = numbers * numbers.dtype.type(max(1, (2 ** (bits - 1) - 1) // max(1, most)))
+    return made
+
+
+def _is_wider(out: Array, read: Array) -> bool:
+    """Return whether the answer is made of wider integers than those that are read."""
+    return out.dtype.kind in "iu" and read.dtype.kind in "iu" and out.itemsize > read.itemsize
+
+
+def _is_number(argument: object) -> bool:
+    return isinstance(argument, int | float)
