@@ -457,6 +457,24 @@ ODD_EVEN = """__global__ void f(int *a, int n) {
 }"""
 
 
+def test_a_counting_sort_may_use_its_numbers_as_indices():
+    text = """__global__ void counting_sort(unsigned *a, int n) {
+    __shared__ int bins[1000];
+    for (int i = threadIdx.x; i < 1000; i += blockDim.x) bins[i] = 0;
+    __syncthreads();
+    for (int i = threadIdx.x; i < n; i += blockDim.x) atomicAdd(&bins[a[i]], 1);
+    __syncthreads();
+    int at = 0;
+    if (threadIdx.x == 0)
+        for (int value = 0; value < 1000; value++)
+            for (int k = 0; k < bins[value]; k++) a[at++] = value;
+}"""
+    setup = setup_of("counting_sort<<<1, 64>>>(uint32[n]=random, n)", "a = sort(a)")
+    assert check_own(setup, 200, text, "mine.cu").measurement.status == "ok"
+    beyond = text.replace("bins[a[i]]", "bins[a[i] * (n % 8 ? 400 : 1)]")  # at another size only
+    assert check_own(setup, 200, beyond, "mine.cu").measurement.status == "out-of-bounds"
+
+
 @pytest.mark.parametrize(("steps", "status"), [("n", "ok"), ("n - 1", "wrong")])
 def test_a_sort_gets_falling_numbers(steps: str, status: str) -> None:
     setup = setup_of("f<<<1, (n + 1) / 2>>>(int32[n]=random, n)", "a = sort(a)")
