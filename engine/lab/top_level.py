@@ -285,7 +285,8 @@ def uncommented(text: str) -> str:
 def template_parameters(text: str, one: Declaration) -> list[str]:
     """Return the declaration's template parameters as written; none if it is no template."""
     end = after_template(text, one)
-    return parts(text[text.index("<", one.start) + 1 : end - 1]) if end > one.start else []
+    written = uncommented(text[one.start : end])
+    return parts(written[written.index("<") + 1 : -1]) if written else []
 
 
 def after_template(text: str, one: Declaration) -> int:

@@ -22,6 +22,15 @@ FILES = {
         "k<8>",
     ),
     "in a comment": (SIZE + "// k<9><<<1, 1>>>\nint main() { k<8><<<1, 1>>>(a); }", "k<8>"),
+    "comments between the parameters": (
+        "template <int N, // the size, 32 or 64\n int M /* of a row, too */ >\n__global__ void k(int *a) { }\n"
+        "int main() { k<32, 8><<<1, 1>>>(a); }",
+        "k<32, 8>",
+    ),
+    "comments between the function's": (
+        SIZE + "template <int M, // 16, say\n int L> void f() { k<L><<<1, 1>>>(a); }\nint main() { f<16, 4>(); }",
+        "k<4>",
+    ),
     "through a function": (SIZE + "template <int M> void f() { k<M><<<1, 1>>>(a); }\nint main() { f<16>(); }", "k<16>"),
     "a function's default": (
         SIZE + "template <int M = 4> void f() { k<M><<<1, 1>>>(a); }\nint main() { f(); }",
