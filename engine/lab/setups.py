@@ -20,10 +20,10 @@ from engine.lab.arguments import ARRAY, Argument, Structure, argument_of
 from engine.lab.expressions import evaluate
 from engine.lab.formula import check as check_formula
 from engine.lab.formula import parse
-from engine.lab.host_launch import HostArgument, HostLaunch, launch_in_text
+from engine.lab.host_launch import AS_PROPOSED, HostArgument, HostLaunch, launch_in_text
 from engine.lab.instances import typed_parameters
 from engine.lab.references import REFERENCES, check_against, reference_named
-from engine.lab.signatures import Declared, bare, index_arrays, is_read, kernels_in, strides
+from engine.lab.signatures import Declared, bare, index_arrays, is_read, kernels_in, multiple, strides
 from engine.lab.structures import Element, element_of, fields_in, length_of
 from engine.lab.top_level import declarations, parts, uncommented
 from engine.records import Array, Check, NotRunnable
@@ -36,6 +36,12 @@ _CALL = re.compile(
 _DYNAMIC = re.compile(r"\bextern\s+__shared__\s+(?:__align__\s*\(\s*\w+\s*\)\s*)?([\w ]+?)\s*\b\w+\s*\[\s*\]")
 _COOPERATIVE = "cooperative"  # in the place of a launch's stream
 _SIDE = "16"  # n in each of three dimensions would be too much
+_MOST_SIDES, _SHORT_SIDE = 3, "4"  # of more dimensions
+# Parameters that are small in every program: an area that one thread reads, and steps.
+_USUAL = (
+    (re.compile(r"stride|padding|(?<![a-z])pad|dilation|zero_?point", re.IGNORECASE), "1"),
+    (re.compile(r"radius|kernel|filter|blur|(?<![a-z])mask_?(?:size|width|w|h|len)|window", re.IGNORECASE), "3"),
+)
 _PLAIN = re.compile(r"[\w.+-]+")  # a parameter's name or a number
 _RIGHT = re.compile(r"\s*(\w+)\s*=\s*([\w-]+)\s*\(([^()]*)\)\s*")
 
@@ -128,17 +134,32 @@ def propose_setup(text: str, kernel: str = "") -> Setup:
         name, grid, block, _propose_arguments(text, name, kernels[bare(name)], size),
         _propose_shared(text, name, found), cooperative=_meets_grid(text, name),
     )  # fmt: skip
+    if found is not None and found.open:
+        found = launch_in_text(text, bare(name), setup.arguments)
     if found is None or found.grid is None:
         return setup
-    whole = _propose_arguments(text, name, kernels[bare(name)], size, "n")
-    passed = [_as_on_host(word, one) for word, one in zip(whole, found.arguments, strict=False)]
+    given = setup.arguments
+    if found.open and _over_planes(found):
+        given = _propose_arguments(text, name, kernels[bare(name)], "n, n")
+    exact = _propose_arguments(text, name, kernels[bare(name)], size, exact=True)
+    passed = [
+        _as_on_host(own if one is AS_PROPOSED else allocated, one)
+        for own, allocated, one in zip(given, exact, found.arguments, strict=False)
+    ]
     if len(passed) < len(setup.arguments) or None in passed:
         return setup
     changes = ", ".join(f"{each} = {now:,} in place of {was:,}" for each, (was, now) in found.changed.items())
-    assumed = (
-        f"Launched as in line {found.line}{f', with {changes}, which takes the emulator less time' * bool(changes)}."
+    opened = ", ".join(f"{each} = {word}" for each, word in found.open.items() if each != word)
+    assumed = f"Launched as in line {found.line}" + (
+        f", with {changes}, which takes the emulator less time." if changes else f", with {opened}." if opened else "."
     )
     return replace(setup, grid=tuple(map(str, found.grid)), arguments=tuple(filter(None, passed)), assumed=assumed)
+
+
+def _over_planes(found: HostLaunch) -> bool:
+    """Return whether the number of blocks grows with the square of n."""
+    few, many = (prod(evaluate(str(one), {"n": n}) for one in found.grid or ()) for n in (1 << 10, 1 << 12))
+    return many > 8 * few
 
 
 def _propose_shared(text: str, name: str, found: HostLaunch | None) -> str:
@@ -190,6 +211,8 @@ def _fits(setup: Setup, proposed: Sequence[str]) -> bool:
 def _as_on_host(word: str, passed: HostArgument | None) -> str | None:
     """Return an argument as the file's host code passes it; None if that cannot be read."""
     found = ARRAY.fullmatch(word)
+    if passed is AS_PROPOSED:
+        return word
     if passed is None or (found is None) != (passed.count is None):
         return None
     fill = found[3] if found and passed.words == "random" and found[3] == "indices" else passed.words
@@ -284,8 +307,8 @@ def _bytes(word: str) -> int:
         return 0  # argument_of reports an unknown type
 
 
-def _propose_arguments(text: str, name: str, declared: Declared, size: str, side: str = _SIDE) -> tuple[str, ...]:
-    """Propose the arguments of a kernel. `side`: of the dimensions of an array of three or more, but for the first."""
+def _propose_arguments(text: str, name: str, declared: Declared, size: str, exact: bool = False) -> tuple[str, ...]:
+    """Propose the arguments of a kernel. `exact`: for arrays whose elements the host counts."""
     indices = index_arrays(uncommented(text), declared.parameters)
     written = typed_parameters(text, name, declared)
     reads = ("const" in one.split() or is_read(text, bare(name), own)
@@ -295,10 +318,13 @@ def _propose_arguments(text: str, name: str, declared: Declared, size: str, side
     names = dict(zip(declared.parameters, written, strict=True))
     numbers = [own for own, one in names.items() if not re.search(r"[*\[]", one)]
     found = {own: strides(text, bare(name), own, numbers) for own in declared.parameters}
-    if max(map(len, found.values()), default=0) < 2:
-        side = "n"
+    most = max(map(len, found.values()), default=0)  # dimensions of an array, but for the first
+    side = "n" if exact or most < 2 else _SIDE if most <= _MOST_SIDES else _SHORT_SIDE
     values = {own: side if any(own in each for each in found.values()) else "n" for own in numbers}
+    values |= {own: each[0] for own in numbers if (each := [value for name, value in _USUAL if name.search(own)])}
     sizes = [max(size, ", ".join(["n", *[side] * len(found[own])]), key=len) for own in declared.parameters]
+    times = (1 if exact else multiple(text, bare(name), own) for own in declared.parameters)
+    sizes = [each + f", {more}" * (more > 1) for each, more in zip(sizes, times, strict=True)]
     return tuple(
         _propose_any(text, one, extent, fill, values.get(own, "n"))
         for one, own, extent, fill in zip(written, declared.parameters, sizes, fills, strict=True)

@@ -211,10 +211,15 @@ def test_the_elements_of_an_array_are_read_off_its_type(written: str, element: t
      ("const float *row = x + i * cols; y[i] = row[0];", ("n, n", "n")),
      ("int at = (i * rows + 1) * cols; int next = at + i; y[next] = x[i];", ("n", "n, 16, 16")),
      ("y[i] = x[i*cols];", ("n, n", "n")),
-     ("y[i * blockDim.x] = x[i * 4];", ("n", "n"))],
+     ("y[i * blockDim.x] = x[i * 4];", ("n, 4", "n")), ("y[blockDim.x * 2] = x[2 * i + 1];", ("n, 2", "n")),
+     ("int at = 3 * i; if (2 * i < cols) y[2 * i] = x[at + 1];", ("n, 3", "n")),
+     ("x[i] += (((rows * 5 + i) * 7 + i) * 9 + cols) * i;", ("n", "n")),
+     ("y[((i * rows + 1) * cols + 2) * deep + 3] = x[(((i * rows) * cols) * deep) * more];",
+      ("n, 4, 4, 4, 4", "n, 4, 4, 4"))],
 )  # fmt: skip
 def test_an_array_whose_index_multiplies_a_size_has_a_side_more(body: str, sizes: tuple[str, str]) -> None:
-    text = f"__global__ void k(const float *x, float *y, int rows, int cols) {{ int i = threadIdx.x; {body} }}\n"
+    more = ", int deep, int more" * ("deep" in body)
+    text = f"__global__ void k(const float *x, float *y, int rows, int cols{more}) {{ int i = threadIdx.x; {body} }}\n"
     assert propose_setup(text).arguments[:2] == tuple(
         f"float32[{size}]={fill}" for size, fill in zip(sizes, ("random", "zeros"), strict=True)
     )
@@ -276,3 +281,76 @@ def test_a_name_has_its_last_value_before_the_launch() -> None:
 """
     )
     assert propose_setup(text).call.startswith("k<<<2, dim3(16, 4)>>>(")
+
+
+PLANE = """__global__ void k(const float *a, float *b, int w, int h) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < w * h) b[i] = a[3 * i] + a[3 * i + 2];
+}
+"""
+LINE = """__global__ void k(const float *a, float *b, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) b[i] = a[i] + a[i + n];
+}
+"""
+USERS = {
+    "a function that nobody calls": (
+        LINE,
+        "void solve(const float *in, float *out, int N) {\n"
+        "  int half = N / 2; k<<<(half + 63) / 64, 64>>>(in, out, half); }",
+        "k<<<((n / 2) + 63) / 64, 64>>>(float32[n]=random, float32[n]=zeros, n / 2)",
+        "N = n",
+    ),
+    "its caller in turn": (
+        LINE,
+        "void launch(float *in, float *out, int m) { k<<<m / 64, 64, m * sizeof(float)>>>(in, out, m); }\n"
+        "void solve(float *in, float *out, int N) { launch(in, out, N / 2); }",
+        "k<<<(n / 2) / 64, 64, (n / 2) * 4>>>(float32[n]=random, float32[n]=zeros, n / 2)",
+        "N = n",
+    ),
+    "a plane of blocks in a line": (
+        PLANE,
+        "void solve(const float *in, float *out, int W, int H) { k<<<(W * H + 63) / 64, 64>>>(in, out, W, H); }",
+        "k<<<(n * n + 63) / 64, 64>>>(float32[n, n, 3]=random, float32[n, n]=zeros, n, n)",
+        "W = n, H = n",
+    ),
+    "the command line": (
+        LINE,
+        "int main(int c, char **v) { int N = atoi(v[1]); size_t bytes = 2 * N * sizeof(float); float *x, *y;\n"
+        "  cudaMalloc(&x, bytes); cudaMalloc(&y, N * sizeof(float)); cudaMemset(y, 0, bytes);\n"
+        "  k<<<(N + 63) / 64, 64>>>(x, y, N); }",
+        "k<<<(n + 63) / 64, 64>>>(float32[2 * n]=random, float32[n]=zeros, n)",
+        "N = n",
+    ),
+    "a question": (
+        LINE,
+        'int main() { int N = 0; float *x, *y; printf("N? "); scanf("%d", &N); cudaMalloc(&x, 8 * N);\n'
+        "  cudaMalloc(&y, N * sizeof(float)); k<<<min((N + 63) / 64, 65535), 64>>>(x, y, N); }",
+        "k<<<(n + 63) / 64, 64>>>(float32[(8 * n) / 4]=random, float32[n]=zeros, n)",
+        "N = n",
+    ),
+    "a tensor": (
+        LINE,
+        "torch::Tensor run(torch::Tensor x, torch::Tensor y) { const int size = y.numel();\n"
+        "  k<<<(size + 63) / 64, 64>>>(x.data_ptr<float>(), y.data_ptr<float>(), size); return y; }",
+        "k<<<(n + 63) / 64, 64>>>(float32[n]=random, float32[n]=zeros, n)",
+        "size = n",
+    ),
+    "a block that only the user knows": (
+        LINE,
+        "void solve(float *in, float *out, int N, int T) { k<<<N / T, T>>>(in, out, N); }",
+        "k<<<(n + block - 1) / block, 256>>>(float32[n]=random, float32[n]=zeros, n)",
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", USERS)
+def test_a_size_that_the_file_leaves_to_its_user_is_n(name: str) -> None:
+    kernel_text, host, call, told = USERS[name]
+    setup, line = propose_setup(kernel_text + host), 1 + (kernel_text + host).partition("<<<")[0].count("\n")
+    assert setup.call == call
+    assert setup.assumed == (f"Launched as in line {line}, with {told}." if told else "")
+
+
+def test_the_area_and_the_steps_of_a_filter_are_small() -> None:
+    text = "__global__ void k(const float *a, float *b, int n, int filter_size, int radius, int stride, int padH) { }\n"
+    assert propose_setup(text).arguments[2:] == ("n", "3", "3", "1", "1")
