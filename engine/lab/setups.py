@@ -92,6 +92,11 @@ class Setup:
         sizes = ", ".join([_dim3(self.grid), _dim3(self.block), *more, *[_COOPERATIVE] * self.cooperative])
         return f"{self.kernel}<<<{sizes}>>>({', '.join(self.arguments)})"
 
+    @property
+    def sized(self) -> bool:
+        """Whether the launch depends on n."""
+        return any(re.search(r"\bn\b", word) for word in (*self.grid, *self.block, self.shared, *self.arguments))
+
 
 @dataclass(frozen=True)
 class Launching:
