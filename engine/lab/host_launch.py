@@ -279,6 +279,8 @@ class HostCode:
         sides = dict(re.findall(rf"\b{word}\.([xyz])\s*=\s*([^;]{{1,100}});", self.text))
         if "x" in sides:
             return f"dim3({', '.join(sides.get(side, '1') for side in 'xyz')})"
+        nearest: re.Match[str] | None = None  # the last one before the launch
+        first: re.Match[str] | None = None
         for pattern in (
             rf"^[ \t]*#[ \t]*define[ \t]+{word}[ \t]+([^\n]{{1,200}})$",
             rf"\bdim3\s+(?:\w+\s*\([^;()]{{0,200}}\)\s*,\s*){{0,4}}{word}\s*([({{][^;]{{1,200}}?[)}}])\s*[;,]",
@@ -290,11 +292,14 @@ class HostCode:
             every = list(islice(re.finditer(pattern, self.text, re.MULTILINE), _MOST_NAMES))
             every = [one for one in every if not _OF_COMMAND_LINE.search(_WITHOUT_ARGUMENTS.sub("", one[1]))]
             before = [one for one in every if one.start() < self._place]
-            if every:
-                found = before[-1] if before else every[0]
-                meant = found[1].strip()
-                return meant if _DIM3.fullmatch(meant) else next(iter(parts(meant)), None)
-        return None
+            if before and (nearest is None or nearest.start() < before[-1].start()):
+                nearest = before[-1]
+            first = first or next(iter(every), None)
+        found = nearest or first
+        if found is None:
+            return None
+        meant = found[1].strip()
+        return meant if _DIM3.fullmatch(meant) else next(iter(parts(meant)), None)
 
     def _argument(self, passed: str) -> HostArgument | None:
         """Return what is passed: a number, or an array as it is allocated and filled."""

@@ -351,6 +351,18 @@ def test_a_size_that_the_file_leaves_to_its_user_is_n(name: str) -> None:
     assert setup.assumed == (f"Launched as in line {line}, with {told}." if told else "")
 
 
+def test_a_name_that_two_parts_of_a_program_declare_is_that_of_the_part_before_the_launch() -> None:
+    text = (
+        KERNEL
+        + "__global__ void m(float *a) { }\nint main() {\n  { int blocks = 3, threads = 64; k<<<blocks, threads>>>(a, b, 2); }\n"
+        "  { dim3 blocks(2, 2); dim3 threads(8, 8); m<<<blocks, threads>>>(a); }\n"
+        "  { int blocks = 5, threads = 32; m<<<blocks, threads>>>(a); } }\n"
+    )
+    first, second = launch_in_text(text, "k"), launch_in_text(text, "m")
+    assert first and second and (first.grid, first.block) == ((3,), (64,))
+    assert (second.grid, second.block) == ((2, 2), (8, 8))
+
+
 def test_the_area_and_the_steps_of_a_filter_are_small() -> None:
     text = "__global__ void k(const float *a, float *b, int n, int filter_size, int radius, int stride, int padH) { }\n"
     assert propose_setup(text).arguments[2:] == ("n", "3", "3", "1", "1")
