@@ -353,8 +353,8 @@ def test_a_size_that_the_file_leaves_to_its_user_is_n(name: str) -> None:
 
 def test_a_name_that_two_parts_of_a_program_declare_is_that_of_the_part_before_the_launch() -> None:
     text = (
-        KERNEL
-        + "__global__ void m(float *a) { }\nint main() {\n  { int blocks = 3, threads = 64; k<<<blocks, threads>>>(a, b, 2); }\n"
+        KERNEL + "__global__ void m(float *a) { }\nint main() {\n"
+        "  { int blocks = 3, threads = 64; k<<<blocks, threads>>>(a, b, 2); }\n"
         "  { dim3 blocks(2, 2); dim3 threads(8, 8); m<<<blocks, threads>>>(a); }\n"
         "  { int blocks = 5, threads = 32; m<<<blocks, threads>>>(a); } }\n"
     )
