@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from engine.lab.instances import guessed_types, instance
-from engine.lab.kernels import kernel
+from engine.lab.kernels import kernel, kernels
 from engine.lab.signatures import kernels_in
+from engine.records import NotRunnable
+from tests.sentences import refused
 
 ONE, SIZE = "template <class A> __global__ void k(A *a) { }\n", "template <int N> __global__ void k(int *a) { }\n"
 BOTH = "template <class A, int N = 4> __global__ void k(A *a) { }\n"
@@ -71,3 +73,10 @@ def test_a_type_that_the_file_does_not_tell_is_named(host: str, guessed: tuple[s
     declared = kernels_in(text)["k"]
     assert guessed_types(text, "k", declared) == guessed and len(kernel(text).warnings) == len(guessed)
     assert (instance(text, "k", declared, "double") != instance(text, "k", declared)) == bool(guessed)
+
+
+def test_a_file_of_templates_that_it_does_not_launch_is_told() -> None:
+    text = SIZE + "template <int N, class A> __global__ void m(A *a) { a[0] = N; }\n"
+    with refused("instances.only-templates", NotRunnable):
+        kernels(text)
+    assert [one.name for one in kernels(text + "int main() { k<4><<<1, 1>>>(0); }")] == ["k<4>"]
