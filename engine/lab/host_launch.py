@@ -27,6 +27,9 @@ _CAST = re.compile(
 )
 _FLOATING = re.compile(r"(?<![\w.])(\d+)\.0*f?(?![\w.])")
 _CEILING = re.compile(r"\bceilf?\s*\((.*)\)", re.DOTALL)
+_ROUNDED_UP = re.compile(
+    r"(?:\w+::)*\b(?:i?div(?:ide)?_?(?:round_?)?(?:up|ceil)|c(?:eil(?:ing)?)?_?div|up_?div)\s*\(", re.IGNORECASE
+)
 _CHOSEN = re.compile(r"(?:std::)?i?(min|max)\s*\((.*)\)", re.DOTALL | re.IGNORECASE)
 _DIM3 = re.compile(r"(?:dim3\s*)?[({](.*)[)}]", re.DOTALL)
 _WORD = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
@@ -45,6 +48,7 @@ _MOST_CALLS = 3  # from main to the function that launches
 _MOST_EXCESS = 4  # of a launch without a constant that can be halved
 _MOST_ELEMENTS = 1 << 24  # of all arrays
 _MOST_THREADS, _MOST_STEPS = 1 << 20, 1 << 26
+_USUAL = ("256", "16")  # a block's size, and that of a side
 _FEWEST = 64  # a constant is not halved below this
 _N = 1024  # at which a launch with sizes of its user must be one
 
@@ -142,7 +146,7 @@ class HostCode:
         for each, word in zip(passed, self._proposed, strict=False):
             if "[" not in word:
                 self._words[self._of_caller(each.strip())] = word
-        block = self.numbers(sizes[1].strip()) if len(sizes) > 1 else None
+        block = self._block(sizes[1].strip()) if len(sizes) > 1 else None
         if not found or block is None or not 1 <= prod(block) <= MAX_BLOCK or min(block) < 1 or len(block) > 3:
             return None
         grid = self.sizes(sizes[0].strip())
@@ -206,9 +210,13 @@ class HostCode:
             name = _plain(self._passed.get(name, name))
         return name
 
-    def numbers(self, words: str) -> tuple[int, ...] | None:
-        """Return the sizes of an expression without sizes of the file's user."""
+    def _block(self, words: str) -> tuple[int, ...] | None:
+        """Return the sizes of a block in numbers; a usual one if the file leaves them to its user."""
         found = self.sizes(words)
+        if found and any(isinstance(one, str) for one in found):
+            self._words |= dict.fromkeys(self._used, _USUAL[len(found) > 1])
+            found = self.sizes(words)
+        self._used = {name: one for name, one in self._used.items() if one in _USUAL}
         whole = [one for one in found or () if isinstance(one, int)]
         return tuple(whole) if found and len(whole) == len(found) else None
 
@@ -237,8 +245,14 @@ class HostCode:
             return _chosen(chosen[1].lower(), made) if made and all(each) else None
         if rounded := _CEILING.fullmatch(words):  # ceil((float)n / block)
             top, _, bottom = rounded[1].rpartition("/")
-            words = f"({top} + {bottom} - 1) / ({bottom})" if top else rounded[1]
+            words = _rounded_up(top, bottom) if top else rounded[1]
         words = re.sub(r"(?<=\d)[uUlL]+\b", "", words)
+        while divided := _ROUNDED_UP.search(words):
+            end = closing_bracket(words, divided.end())
+            given = parts(words[divided.end() : end - 1])
+            if not end or len(given) != 2:
+                return None
+            words = f"{words[: divided.start()]}({_rounded_up(*given)}){words[end:]}"
         values: dict[str, tuple[int | str, ...]] = {}
         for word in dict.fromkeys(_WORD.findall(words)):
             value = self._constant(word.partition(".")[0], depth)
@@ -283,7 +297,7 @@ class HostCode:
         first: re.Match[str] | None = None
         for pattern in (
             rf"^[ \t]*#[ \t]*define[ \t]+{word}[ \t]+([^\n]{{1,200}})$",
-            rf"\bdim3\s+(?:\w+\s*\([^;()]{{0,200}}\)\s*,\s*){{0,4}}{word}\s*([({{][^;]{{1,200}}?[)}}])\s*[;,]",
+            rf"\bdim3\s+(?:\w+\s*\((?:[^;()]|\([^;()]*\)){{0,200}}\)\s*,\s*){{0,4}}{word}\s*(?=[({{])([^;]{{1,300}});",
             rf"(?<![\w.]){word}\s*=\s*(dim3\s*\([^;]{{1,200}}?\))\s*;",
             rf"(?<![\w.]){word}\s*=(?!=)\s*([^;]{{1,150}});",
             rf"\b{word}\s*\[\s*\w*\s*\]\s*=\s*(\{{[^;{{}}]{{1,200}}\}})\s*;",
@@ -299,6 +313,8 @@ class HostCode:
         if found is None:
             return None
         meant = found[1].strip()
+        if found[0].startswith("dim3") and meant[:1] in "({":
+            meant = next(iter(parts(meant)), "")
         return meant if _DIM3.fullmatch(meant) else next(iter(parts(meant)), None)
 
     def _argument(self, passed: str) -> HostArgument | None:
@@ -414,6 +430,13 @@ def _value(found: re.Match[str], values: Mapping[str, tuple[int | str, ...]]) ->
     return made if re.fullmatch(r"-?\w+|\([^()]*\)", made) else f"({made})"
 
 
+def _rounded_up(top: str, bottom: str) -> str:
+    """Return the quotient of two expressions, rounded up."""
+    bottom = bottom.strip()
+    inside = bottom if re.fullmatch(r"[\w.]+", bottom) else f"({bottom})"
+    return f"({top.strip()} + {bottom} - 1) / {inside}"
+
+
 def _evaluated(words: str) -> tuple[int | str] | None:
     """Return an expression's number, or the expression if it has `n` in it; None if it is none."""
     try:
@@ -425,10 +448,11 @@ def _evaluated(words: str) -> tuple[int | str] | None:
 
 
 def _chosen(which: str, sizes: Sequence[int | str]) -> tuple[int | str]:
-    """Return the least or the largest; words over `n` before numbers, which are only their bounds."""
+    """Return the least or the largest: of min(256, n) the number, as a block is bounded; else words over `n` before
+    numbers, which are only their bounds."""
     words = [one for one in sizes if isinstance(one, str)]
     numbers = [one for one in sizes if isinstance(one, int)]
-    return (words[0] if words else (min if which == "min" else max)(numbers),)
+    return (words[0] if words and not (numbers and words[0] == "n") else (min if which == "min" else max)(numbers),)
 
 
 def _divided(of_all: int | str, size: int) -> int | str:

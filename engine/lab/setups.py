@@ -23,7 +23,17 @@ from engine.lab.formula import parse
 from engine.lab.host_launch import AS_PROPOSED, HostArgument, HostLaunch, launch_in_text
 from engine.lab.instances import typed_parameters
 from engine.lab.references import REFERENCES, check_against, reference_named
-from engine.lab.signatures import Declared, bare, index_arrays, is_read, kernels_in, multiple, strides
+from engine.lab.signatures import (
+    Declared,
+    bare,
+    ends_with_next,
+    index_arrays,
+    is_read,
+    kernels_in,
+    multiple,
+    numbers_in,
+    strides,
+)
 from engine.lab.structures import Element, element_of, fields_in, length_of
 from engine.lab.top_level import declarations, parts, uncommented
 from engine.records import Array, Check, NotRunnable
@@ -33,14 +43,20 @@ BLOCK, GRID = ("256",), ("(n + block - 1) / block",)
 _CALL = re.compile(
     r"\s*(?P<kernel>[\w:]+(?:<(?!<).*?>)?)\s*<<<(?P<launch>.*?)>>>\s*\((?P<arguments>.*)\)\s*;?\s*", re.DOTALL
 )
-_DYNAMIC = re.compile(r"\bextern\s+__shared__\s+(?:__align__\s*\(\s*\w+\s*\)\s*)?([\w ]+?)\s*\b\w+\s*\[\s*\]")
+_DYNAMIC = re.compile(r"\bextern\s+__shared__\s+(?:__align__\s*\(\s*\w+\s*\)\s*)?([\w ]+?)\s*\b(\w+)\s*\[\s*\]")
+_TILE = re.compile(r"__shared__\s[^;\[]{1,80}\[\s*(\w+)\s*\]\s*\[\s*(\w+)(?:\s*\+\s*1)?\s*\]")
 _COOPERATIVE = "cooperative"  # in the place of a launch's stream
 _SIDE = "16"  # n in each of three dimensions would be too much
 _MOST_SIDES, _SHORT_SIDE = 3, "4"  # of more dimensions
 # Parameters that are small in every program: an area that one thread reads, and steps.
 _USUAL = (
     (re.compile(r"stride|padding|(?<![a-z])pad|dilation|zero_?point", re.IGNORECASE), "1"),
-    (re.compile(r"radius|kernel|filter|blur|(?<![a-z])mask_?(?:size|width|w|h|len)|window", re.IGNORECASE), "3"),
+    (
+        re.compile(
+            r"^(?:r|halo|ksize)$|radius|kernel|filter|blur|(?<![a-z])mask_?(?:size|width|w|h|len)|window", re.IGNORECASE
+        ),
+        "3",
+    ),
 )
 _PLAIN = re.compile(r"[\w.+-]+")  # a parameter's name or a number
 _RIGHT = re.compile(r"\s*(\w+)\s*=\s*([\w-]+)\s*\(([^()]*)\)\s*")
@@ -132,8 +148,9 @@ def propose_setup(text: str, kernel: str = "") -> Setup:
         raise NotRunnable("There is no kernel here yet: a function with __global__ in front.")
     name = kernel if bare(kernel) in kernels else next(iter(kernels))
     found = launch_in_text(text, bare(name))
-    block = tuple(map(str, found.block)) if found else BLOCK
-    grid = tuple(f"(n + {size - 1}) / {size}" for size in found.block) if found and len(block) > 1 else GRID
+    sizes = found.block if found else tuple([_tile(text, name)] * 2 if _is_plane(text, name) else map(int, BLOCK))
+    block = tuple(map(str, sizes))
+    grid = tuple(f"(n + {size - 1}) / {size}" for size in sizes) if len(block) > 1 else GRID
     size = ", ".join("n" for _ in block)
     setup = Setup(
         name, grid, block, _propose_arguments(text, name, kernels[bare(name)], size),
@@ -175,7 +192,24 @@ def _propose_shared(text: str, name: str, found: HostLaunch | None) -> str:
     if dynamic is None:
         return "0"
     element = element_of(text, dynamic[1])
-    return f"{max(4, element.size if element else 0) * prod(found.block[1:] if found else ())} * block"
+    threads = prod(found.block[1:]) if found else _tile(text, name) if _is_plane(text, name) else 1
+    size = max(4, element.size if element else 0) * multiple(text, bare(name), dynamic[2])
+    return f"{size * threads} * block"
+
+
+def _is_plane(text: str, name: str) -> bool:
+    """Return whether the threads of a kernel have two sides."""
+    return any(re.search(r"\b(?:threadIdx|blockIdx)\s*\.\s*y\b", one) for one in _bodies(text, name))
+
+
+def _tile(text: str, name: str) -> int:
+    """Return the side of a kernel's square tile in shared memory, if a block can have it; else the usual one."""
+    numbers = dict(numbers_in(text))
+    for first, second in (found for one in _bodies(text, name) for found in _TILE.findall(one)):
+        side = numbers.get(first, first)
+        if first == second and side.isdecimal() and 4 <= int(side) <= 32:
+            return int(side)
+    return int(_SIDE)
 
 
 def _meets_grid(text: str, name: str) -> bool:
@@ -328,6 +362,10 @@ def _propose_arguments(text: str, name: str, declared: Declared, size: str, exac
     values = {own: side if any(own in each for each in found.values()) else "n" for own in numbers}
     values |= {own: each[0] for own in numbers if (each := [value for name, value in _USUAL if name.search(own)])}
     sizes = [max(size, ", ".join(["n", *[side] * len(found[own])]), key=len) for own in declared.parameters]
+    ends = {own for own in indices if ends_with_next(text, bare(name), own)}
+    sizes = [
+        "n + 1" if own in ends and each == "n" else each for own, each in zip(declared.parameters, sizes, strict=True)
+    ]
     times = (1 if exact else multiple(text, bare(name), own) for own in declared.parameters)
     sizes = [each + f", {more}" * (more > 1) for each, more in zip(sizes, times, strict=True)]
     return tuple(

@@ -26,7 +26,7 @@ _ABOUT = re.compile(r"\[\[[^\[\]]{0,99}\]\]|__(?:grid_constant|restrict)__|//[^\
 _ASSIGNED = re.compile(r"(?<![\w.\]])(\w+)\s*=(?!=)\s*([^;]{1,300})")
 _INDEX = re.compile(r"\[([^\[\];]{0,200}(?:\[[^\[\];]{0,200}\][^\[\];]{0,200})?)\]")
 
-_PRODUCT = re.compile(r"\(?(?:(\d+)\s*\*\s*(\w+)|(\w+)\s*\*\s*(\w+))\)?")
+_PRODUCT = re.compile(r"\(?(?:(\d+)\s*\*\s*([\w.]+)|([\w.]+|\([^()]{0,80}\))\s*\*\s*(\w+))\)?")
 _NUMBER = re.compile(
     r"^[ \t]*(?:#[ \t]*define|(?:static[ \t]+)?const(?:expr)?[ \t]+int)[ \t]+(\w+)[ \t=]+(\d+)", re.MULTILINE
 )
@@ -168,14 +168,27 @@ def multiple(text: str, kernel: str, array: str) -> int:
     body = _body(text, kernel)
     values = dict(_ASSIGNED.findall(body))
     every = [values.get(one.strip(), one) for index in _indices(body, array) for one in index.split("+")]
-    known = dict(_NUMBER.findall(text))
+    known = dict(numbers_in(text))
     most = 1
     for found in filter(None, (_PRODUCT.fullmatch(one.strip()) for one in every)):
         name, times = (found[2], found[1]) if found[1] else (found[3], known.get(found[4], found[4]))
         guarded = re.search(rf"(?<!\w){re.escape(found[0])}[^;{{}}]{{0,40}}<", body)
-        if times in ("2", "3", "4") and not name.startswith(("blockIdx", "blockDim", "threadIdx")) and not guarded:
+        if times in ("2", "3", "4") and not name.startswith(("blockIdx", "blockDim")) and not guarded:
             most = max(most, int(times))
     return most
+
+
+def ends_with_next(text: str, kernel: str, array: str) -> bool:
+    """Return whether a kernel uses an element and the next one as the ends of a range, as the rows of a sparse
+    matrix."""
+    body = _body(text, kernel)
+    nexts = {found[1] for one in _indices(body, array) if (found := re.fullmatch(r"\s*(\w+)\s*\+\s*1\s*", one))}
+    return any(one.strip() in nexts for one in _indices(body, array)) and "for" in body
+
+
+def numbers_in(text: str) -> list[tuple[str, str]]:
+    """Return the macros and constants of a text that are whole numbers, with their digits."""
+    return [(found[1], found[2]) for found in _NUMBER.finditer(text)]
 
 
 def _body(text: str, kernel: str) -> str:

@@ -25,7 +25,11 @@ FILES = {
     ),
     "assigned": ("int main() { dim3 t = dim3(8, 4, 1); k <<< 1, t >>> (a, b, n); }", ((8, 4), 0)),
     "in place": ("int main() { k<<<dim3(1, 2), dim3(8, 4, 2)>>>(a, b, n); }", ((8, 4, 2), 0)),
-    "unknown": ("int main(int c, char **v) { int t = atoi(v[1]); k<<<1, t>>>(a, b, n); }", None),
+    "unknown": ("int main(int c, char **v) { int t = atoi(v[1]); k<<<1, t>>>(a, b, n); }", ((256,), 0)),
+    "sides that the user gives": (
+        "int main() { int t; std::cin >> t; dim3 b(t, t); k<<<1, b>>>(a, b, n); }",
+        ((16, 16), 0),
+    ),
     "given by a user, if at all": (
         "int main(int c, char **argv) { int t = 64; if (c > 1) t = atoi(argv[1]); k<<<1, t>>>(a, b, n); }",
         ((64,), 0),
@@ -337,8 +341,31 @@ USERS = {
     "a block that only the user knows": (
         LINE,
         "void solve(float *in, float *out, int N, int T) { k<<<N / T, T>>>(in, out, N); }",
-        "k<<<(n + block - 1) / block, 256>>>(float32[n]=random, float32[n]=zeros, n)",
-        "",
+        "k<<<n / 256, 256>>>(float32[n]=random, float32[n]=zeros, n)",
+        "T = 256, N = n",
+    ),
+    "a block that is bounded": (
+        LINE,
+        "void solve(float *in, float *out, int N) {\n"
+        "  int t = std::min(N, 128); k<<<(N + t - 1) / t, t>>>(in, out, N); }",
+        "k<<<(n + 128 - 1) / 128, 128>>>(float32[n]=random, float32[n]=zeros, n)",
+        "N = n",
+    ),
+    "functions that round up": (
+        LINE,
+        "void solve(float *in, float *out, int N) {\n"
+        "  dim3 g(CEIL_DIV(N, 64), cuda::ceil_div(N, 2)), b(64, 1); dim3 unused(ceil(N / 32.0), ceil(N / 2.0), 1);\n"
+        "  k<<<g, b>>>(in, out, N); }",
+        "k<<<dim3(((n + 64 - 1) / 64), ((n + 2 - 1) / 2)), 64>>>(float32[n, n]=random, float32[n, n]=zeros, n)",
+        "N = n",
+    ),
+    "rounded sides": (
+        PLANE,
+        "void solve(float *in, float *out, int W, int H) {\n"
+        "  dim3 b(16, 16, 1), g(ceil(W / 16.0), ceil(H / 16.0), 1); k<<<g, b>>>(in, out, W, H); }",
+        "k<<<dim3((n + 16 - 1) / 16, (n + 16 - 1) / 16), dim3(16, 16)>>>"
+        "(float32[n, n, 3]=random, float32[n, n]=zeros, n, n)",
+        "W = n, H = n",
     ),
 }
 
@@ -366,3 +393,26 @@ def test_a_name_that_two_parts_of_a_program_declare_is_that_of_the_part_before_t
 def test_the_area_and_the_steps_of_a_filter_are_small() -> None:
     text = "__global__ void k(const float *a, float *b, int n, int filter_size, int radius, int stride, int padH) { }\n"
     assert propose_setup(text).arguments[2:] == ("n", "3", "3", "1", "1")
+
+
+@pytest.mark.parametrize(("body", "call"), [
+    ("b[(blockIdx.y * 16 + threadIdx.y) * n + blockIdx.x * 16 + threadIdx.x] = a[0];",
+     "k<<<dim3((n + 15) / 16, (n + 15) / 16), dim3(16, 16)>>>(float32[n, n]=random, float32[n, n]=zeros, n)"),
+    ("__shared__ float s[T][T + 1]; s[threadIdx.y][threadIdx.x] = a[0]; b[n] = s[0][0];",
+     "k<<<dim3((n + 7) / 8, (n + 7) / 8), dim3(8, 8)>>>(float32[n, n]=random, float32[n, n]=zeros, n)"),
+    ("extern __shared__ float s[]; int t = threadIdx.x; s[2 * t] = a[2 * t]; s[2 * t + 1] = a[2 * t + 1]; b[t] = s[t];",
+     "k<<<(n + block - 1) / block, 256, 8 * block>>>(float32[n, 2]=random, float32[n]=zeros, n)"),
+])  # fmt: skip
+def test_a_kernel_alone_gets_a_launch_of_its_own_shape(body: str, call: str) -> None:
+    text = f"#define T 8\n__global__ void k(const float *a, float *b, int n) {{ {body} }}\n"
+    assert propose_setup(text).call == call
+
+
+def test_the_rows_of_a_sparse_matrix_have_an_end_more() -> None:
+    text = """__global__ void k(const int *rows, const int *cols, const float *values, float *y, int n) {
+  int row = blockIdx.x * blockDim.x + threadIdx.x; float sum = 0;
+  if (row < n) { for (int j = rows[row]; j < rows[row + 1]; j++) sum += values[j] * cols[j]; y[row] = sum; }
+}
+"""
+    assert [word.partition("=")[0] for word in propose_setup(text).arguments[:2]] == ["int32[n + 1]", "int32[n]"]
+    assert check_own(propose_setup(text), 200, text, "mine.cu").measurement.status == "ok"
