@@ -180,7 +180,7 @@ def check_own(
         ends = other.measurement.status != "deadlock" or not (schedule or "").startswith("independent")
         if not ends and _checked_own(setup, size, text, file_name, None).measurement.status == "deadlock":
             continue  # not for the order of blocks: lanes of a warp wait for each other
-        if _is_missed(other):
+        if _is_missed(other, setup.sized):
             if size < n and _is_missed(at_size := _checked_own(setup, size, text, file_name, schedule)):
                 return _only_here(found, at_size, size)
             return _differs(other, size if setup.sized else None, numbers=True)
@@ -223,11 +223,11 @@ def _is_right(found: Checked) -> bool:
     return found.measurement.status == "ok" and found.measurement.counters is not None
 
 
-def _is_missed(other: Checked) -> bool:
+def _is_missed(other: Checked, sized: bool = True) -> bool:
     """Return whether a further run shows that a draft is wrong. A refused size shows nothing, and neither does a run
-    that has more blocks than time: only one that stays at a line may never end."""
+    that has more blocks than time, or that can have no fewer: only a short one that stays at a line may never end."""
     measurement = other.measurement
-    slow = measurement.status == "timeout" and not measurement.line
+    slow = measurement.status == "timeout" and not (measurement.line and sized)
     return measurement.status not in ("ok", "refused") and not slow
 
 

@@ -88,7 +88,7 @@ def launch_in_text(text: str, name: str, proposed: Sequence[str] = ()) -> HostLa
     kernel's parameters, which sizes of the file's user get."""
     code = HostCode(text, name, proposed)
     made = code.launch({})
-    values, changed = dict(code.constants), dict[str, int]()
+    values, changed, spare = dict(code.constants), dict[str, int](), _is_spare(made)
     while made is not None and made.grid and not made.open and code.steps(made) > 1:
         large = max(
             (each for each in values if values[each] // 2 >= _FEWEST), key=lambda each: values[each], default=""
@@ -97,6 +97,8 @@ def launch_in_text(text: str, name: str, proposed: Sequence[str] = ()) -> HostLa
             return None if code.steps(made) > _MOST_EXCESS else made
         values[large] = changed[large] = values[large] // 2
         made = code.launch(changed)
+        if _is_spare(made) > spare:  # of the sizes that belong together one alone is smaller
+            return None
     if made is None:
         return None
     return HostLaunch(
@@ -349,7 +351,8 @@ class HostCode:
             (rf"(?<![\w.]){name}\s*=\s*new\s+\w+\s*\[(?=([^;\[\]]{{1,100}})\])", 1),
             (rf"\bdevice_vector\s*<[^;<>]{{1,40}}>\s+{name}\s*\((?=([^;,()]{{1,100}})[,)])", 1),
         ):
-            found = re.search(pattern, self.text)
+            every = list(islice(re.finditer(pattern, self.text), _MOST_NAMES))
+            found = next((one for one in reversed(every) if one.start() < self._place), next(iter(every), None))
             if not found:
                 continue
             words = (
@@ -412,6 +415,14 @@ def _in_brackets(text: str) -> str:
         kernel = re.sub(r"^(?:\([^()]*\))?\s*&?", "", given[0])
         text = f"{text[: found.start()]}{kernel}<<<{sizes}>>>({passed}){text[end:]}"
     return text
+
+
+def _is_spare(made: HostLaunch | None) -> bool:
+    """Return whether a launch has more threads than the largest of its arrays has elements."""
+    if made is None or made.grid is None:
+        return False
+    counts = [_at_n(one.count) for one in made.arguments if one and one.count is not None]
+    return bool(counts) and prod(map(_at_n, made.grid)) * prod(made.block) > max(counts)
 
 
 def _at_n(size: int | str) -> int:

@@ -274,7 +274,16 @@ def launching(setup: Setup, n: int, trial: int = 0) -> Launching:
             f"The arrays take {memory:,} bytes, and {MOST_BYTES:,} are free for them: choose a smaller N."
         )
     arguments = tuple(argument_of(word, place, trial) for place, word in enumerate(words))
+    arguments = tuple(_within(one, word, arguments) for one, word in zip(arguments, words, strict=True))
     return Launching(grid, block, evaluate(setup.shared, known), arguments)
+
+
+def _within(argument: Argument | Structure, word: str, every: Sequence[Argument | Structure]) -> Argument | Structure:
+    """Return an array of indices with those of the smallest array of several elements; another argument as it is."""
+    if not isinstance(argument, np.ndarray) or not word.endswith("=indices"):
+        return argument
+    least = min((one.size for one in every if isinstance(one, np.ndarray) and one.size > 1), default=1)
+    return np.remainder(argument, argument.dtype.type(least)) if least < 100 else argument
 
 
 def right_of(words: str) -> Right | Formula:

@@ -167,7 +167,9 @@ def multiple(text: str, kernel: str, array: str) -> int:
     """Return how many neighbouring elements of an array a thread uses: 3 of `a[3 * i + 1]`; 1 if nothing says it."""
     body = _body(text, kernel)
     values = dict(_ASSIGNED.findall(body))
-    every = [values.get(one.strip(), one) for index in _indices(body, array) for one in index.split("+")]
+    inside = [found[1] for one in values.values() if (found := re.match(rf"&?\s*{array}\s*\+(.*)", one))]
+    parts_of = [one for index in (*_indices(body, array), *inside) for one in index.split("+")]
+    every = [values.get(one.strip(), one) for one in parts_of]
     known = dict(numbers_in(text))
     most = 1
     for found in filter(None, (_PRODUCT.fullmatch(one.strip()) for one in every)):

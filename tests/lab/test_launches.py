@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from math import prod
+
+import numpy as np
 import pytest
 
 from engine.lab.checking import check_own
 from engine.lab.host_launch import launch_in_text
 from engine.lab.kernels import kernel
-from engine.lab.setups import Setup, fit_setup, launching, propose_setup
+from engine.lab.setups import Setup, fit_setup, launching, propose_setup, setup_of
 from engine.lab.structures import Element, element_of
 
 KERNEL = "__global__ void k(const float *a, float *b, int n) { }\n"
@@ -216,6 +219,7 @@ def test_the_elements_of_an_array_are_read_off_its_type(written: str, element: t
      ("int at = (i * rows + 1) * cols; int next = at + i; y[next] = x[i];", ("n", "n, 16, 16")),
      ("y[i] = x[i*cols];", ("n, n", "n")),
      ("y[i * blockDim.x] = x[i * 4];", ("n, 4", "n")), ("y[blockDim.x * 2] = x[2 * i + 1];", ("n, 2", "n")),
+     ("const float *pixel = x + (i * 4); y[i] = pixel[1] + pixel[2];", ("n, 4", "n")),
      ("int at = 3 * i; if (2 * i < cols) y[2 * i] = x[at + 1];", ("n, 3", "n")),
      ("x[i] += (((rows * 5 + i) * 7 + i) * 9 + cols) * i;", ("n", "n")),
      ("y[((i * rows + 1) * cols + 2) * deep + 3] = x[(((i * rows) * cols) * deep) * more];",
@@ -416,3 +420,31 @@ def test_the_rows_of_a_sparse_matrix_have_an_end_more() -> None:
 """
     assert [word.partition("=")[0] for word in propose_setup(text).arguments[:2]] == ["int32[n + 1]", "int32[n]"]
     assert check_own(propose_setup(text), 200, text, "mine.cu").measurement.status == "ok"
+
+
+def test_an_array_has_the_size_of_its_own_function() -> None:
+    host = "void {}() {{ float *x, *y; int n = {}; cudaMalloc(&x, n * 4); cudaMalloc(&y, n * 4); {}; }}\n"
+    text = LINE + host.format("one", 64, "other<<<1, 64>>>(x, y, n)") + host.format("two", 32, "k<<<1, 32>>>(x, y, n)")
+    assert propose_setup(text).call == "k<<<1, 32>>>(float32[32]=zeros, float32[32]=zeros, 32)".replace(
+        "zeros", "random", 1
+    )
+
+
+def test_one_of_several_sizes_is_not_made_smaller_alone() -> None:
+    text = """__global__ void k(float *a, float *b, int size) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x; for (int j = 0; j < size; j += 4096) b[i] += a[i + j];
+}
+int main() {
+  const int bytes = 1 << 28, threads = 32768; float *a, *b; cudaMalloc(&a, bytes); cudaMalloc(&b, bytes);
+  k<<<threads / 64, 64>>>(a, b, bytes / sizeof(float));
+}
+"""
+    found = launch_in_text(text, "k")
+    assert found is None or not found.grid or prod(map(int, found.grid)) * 64 <= 32768 // 4
+
+
+def test_indices_are_those_of_the_smallest_array() -> None:
+    made = launching(propose_setup(KERNEL), 1)
+    assert len(made.arguments) == 3
+    few = launching(setup_of("k<<<1, 64>>>(int32[64]=indices, int32[3], int32[1])"), 1).arguments[0]
+    assert isinstance(few, np.ndarray) and set(few.tolist()) == {0, 1, 2}
