@@ -48,6 +48,7 @@ _MOST_CALLS = 3  # from main to the function that launches
 _MOST_EXCESS = 4  # of a launch without a constant that can be halved
 _MOST_ELEMENTS = 1 << 24  # of all arrays
 _MOST_THREADS, _MOST_STEPS = 1 << 20, 1 << 26
+_MOST_SHARED = 227 << 10  # bytes
 _USUAL = ("256", "16")  # a block's size, and that of a side
 _FEWEST = 64  # a constant is not halved below this
 _N = 1024  # at which a launch with sizes of its user must be one
@@ -153,6 +154,8 @@ class HostCode:
             return None
         grid = self.sizes(sizes[0].strip())
         shared = self.sizes(sizes[2].strip()) if len(sizes) > 2 else (0,)
+        if shared and _at_n(shared[0]) > _MOST_SHARED:
+            shared = None
         arguments = tuple(self._argument(one.strip()) for one in passed)
         line = self.text.count("\n", 0, found.start()) + 1
         grid = _short(grid) if grid and min(map(_at_n, grid)) > 0 and len(grid) <= 3 else None

@@ -348,6 +348,12 @@ USERS = {
         "k<<<n / 256, 256>>>(float32[n]=random, float32[n]=zeros, n)",
         "T = 256, N = n",
     ),
+    "more shared memory than a block can have": (
+        SHARED.replace("float4 *b", "float *b").replace("b[0].x", "b[0]"),
+        "void solve(float *in, float *out, int N) {\n  k<<<N, 64, N * N * sizeof(float)>>>(in, out, N); }",
+        "k<<<n, 64, 8 * block>>>(float32[n]=random, float32[n]=zeros, n)",
+        "N = n",
+    ),
     "a block that is bounded": (
         LINE,
         "void solve(float *in, float *out, int N) {\n"
