@@ -127,6 +127,8 @@ class HostCode:
         for one in device:
             head, _, body = uncommented(text[one.start : one.end]).partition("{")
             self._of_device |= {*_WORD.findall(body)} - {*_WORD.findall(head)}
+        for given in re.findall(rf"(?<![\w.]){kernel}\s*<(?!<)([^;{{}}]{{0,400}}?)>\s*<<<", self.text)[:_MOST_CALLS]:
+            self._of_device |= {*_WORD.findall(given)}  # the compiler needs a template's arguments as they are
         made_of = {name: {*_WORD.findall(value)} for name, value in _CONSTANT.findall(self.text)}
         for _ in range(_DEEPEST):
             self._of_device |= {word for name in self._of_device & {*made_of} for word in made_of[name]}

@@ -44,6 +44,7 @@ _CALL = re.compile(
     r"\s*(?P<kernel>[\w:]+(?:<(?!<).*?>)?)\s*<<<(?P<launch>.*?)>>>\s*\((?P<arguments>.*)\)\s*;?\s*", re.DOTALL
 )
 _DYNAMIC = re.compile(r"\bextern\s+__shared__\s+(?:__align__\s*\(\s*\w+\s*\)\s*)?([\w ]+?)\s*\b(\w+)\s*\[\s*\]")
+_STEPS = re.compile(r"\bfor\s*\([^;]{1,40};\s*\w+\s*<\s*(\w+)\s*;\s*\w+\s*\+=\s*(\w+)\s*\)")
 _TILE = re.compile(r"__shared__\s[^;\[]{1,80}\[\s*(\w+)\s*\]\s*\[\s*(\w+)(?:\s*\+\s*1)?\s*\]")
 _COOPERATIVE = "cooperative"  # in the place of a launch's stream
 _SIDE = "16"  # n in each of three dimensions would be too much
@@ -148,9 +149,10 @@ def propose_setup(text: str, kernel: str = "") -> Setup:
         raise NotRunnable("There is no kernel here yet: a function with __global__ in front.")
     name = kernel if bare(kernel) in kernels else next(iter(kernels))
     found = launch_in_text(text, bare(name))
-    sizes = found.block if found else tuple([_tile(text, name)] * 2 if _is_plane(text, name) else map(int, BLOCK))
-    block = tuple(map(str, sizes))
-    grid = tuple(f"(n + {size - 1}) / {size}" for size in sizes) if len(block) > 1 else GRID
+    side = _tile(text, name)
+    sizes = found.block if found else (side, _rows(text, name, side)) if _is_plane(text, name) else (int(BLOCK[0]),)
+    block, covered = tuple(map(str, sizes)), sizes if found else [side, side]
+    grid = tuple(f"(n + {size - 1}) / {size}" for size in covered) if len(block) > 1 else GRID
     size = ", ".join("n" for _ in block)
     setup = Setup(
         name, grid, block, _propose_arguments(text, name, kernels[bare(name)], size),
@@ -210,6 +212,16 @@ def _tile(text: str, name: str) -> int:
         if first == second and side.isdecimal() and 4 <= int(side) <= 32:
             return int(side)
     return int(_SIDE)
+
+
+def _rows(text: str, name: str, side: int) -> int:
+    """Return the rows of threads of a block whose threads walk down a square tile, in steps of these rows."""
+    numbers = dict(numbers_in(text))
+    for steps in (step for one in _bodies(text, name) for step in _STEPS.findall(one)):
+        top, rows = (numbers.get(one, one) for one in steps)
+        if top == str(side) and rows.isdecimal() and 1 <= int(rows) < side:
+            return int(rows)
+    return side
 
 
 def _meets_grid(text: str, name: str) -> bool:

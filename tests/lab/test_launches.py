@@ -410,6 +410,8 @@ def test_the_area_and_the_steps_of_a_filter_are_small() -> None:
      "k<<<dim3((n + 15) / 16, (n + 15) / 16), dim3(16, 16)>>>(float32[n, n]=random, float32[n, n]=zeros, n)"),
     ("__shared__ float s[T][T + 1]; s[threadIdx.y][threadIdx.x] = a[0]; b[n] = s[0][0];",
      "k<<<dim3((n + 7) / 8, (n + 7) / 8), dim3(8, 8)>>>(float32[n, n]=random, float32[n, n]=zeros, n)"),
+    ("__shared__ float s[T][T]; for (int j = 0; j < T; j += 2) s[threadIdx.y + j][threadIdx.x] = a[0]; b[n] = s[0][0];",
+     "k<<<dim3((n + 7) / 8, (n + 7) / 8), dim3(8, 2)>>>(float32[n, n]=random, float32[n, n]=zeros, n)"),
     ("extern __shared__ float s[]; int t = threadIdx.x; s[2 * t] = a[2 * t]; s[2 * t + 1] = a[2 * t + 1]; b[t] = s[t];",
      "k<<<(n + block - 1) / block, 256, 8 * block>>>(float32[n, 2]=random, float32[n]=zeros, n)"),
 ])  # fmt: skip
@@ -454,3 +456,18 @@ def test_indices_are_those_of_the_smallest_array() -> None:
     assert len(made.arguments) == 3
     few = launching(setup_of("k<<<1, 64>>>(int32[64]=indices, int32[3], int32[1])"), 1).arguments[0]
     assert isinstance(few, np.ndarray) and set(few.tolist()) == {0, 1, 2}
+
+
+def test_a_constant_that_a_template_gets_is_not_made_smaller() -> None:
+    text = """template <int EACH> __global__ void k(const float *a, float *b) {
+  for (int j = 0; j < EACH; j++) b[blockIdx.x] += a[blockIdx.x * EACH + j];
+}
+int main() {
+  const int N = 1 << 26;
+  const int blocks = 1024;
+  float *a, *b; cudaMalloc(&a, N * sizeof(float)); cudaMalloc(&b, blocks * sizeof(float));
+  k<N / blocks><<<blocks, 64>>>(a, b);
+}
+"""
+    found = launch_in_text(text, "k")
+    assert found is None or not found.changed
