@@ -32,6 +32,7 @@ STANDARD_HEADERS = Path(__file__).parent / "include"
 # What nvcc includes or declares by itself and kernels use; a student's text need not name it.
 _BY_NVCC = (
     "#include <cstdint>\n#include <cstdlib>\n#include <climits>\n#include <cfloat>\n#include <cmath>\n"
+    "#include <predefined.h>\n"
     "typedef unsigned char uchar;\ntypedef unsigned short ushort;\n"
     "typedef unsigned int uint;\ntypedef unsigned long ulong;\n"
     "typedef unsigned long long CUtexObject;\ntypedef unsigned long long CUsurfObject;\n"

@@ -175,20 +175,20 @@ def check_own(
         return replace(found, remark=RIGHT_SINCE_VOLTA) if _is_right(alone) else found
     if not again or not _is_right(found):
         return found
-    fewer = _fewer(found, n)
+    fewer = _fewer(found, n) if setup.sized else n
     for order in SEARCHED if searches(setup.right) else ORDERS:
-        size = _size_in(order, fewer)
+        size = _size_in(order, fewer) if setup.sized else n
         other = _checked_own(setup, size, text, file_name, order)
         if other.measurement.status == "out-of-bounds":  # a counting sort uses its numbers as indices
             other = _checked_own(setup, size, text, file_name, order, trial=0)
         ends = other.measurement.status != "deadlock" or not (schedule or "").startswith("independent")
         if not ends and _checked_own(setup, size, text, file_name, None).measurement.status == "deadlock":
             continue  # not for the order of blocks: lanes of a warp wait for each other
-        if _is_missed(other):
+        if _is_missed(other, setup.sized):
             if size < n and _is_missed(at_size := _checked_own(setup, size, text, file_name, schedule)):
                 return _only_here(found, at_size, size)
-            return _differs(other, size, numbers=True)
-    for size in _sizes_near(fewer, setup):
+            return _differs(other, size if setup.sized else None, numbers=True)
+    for size in _sizes_near(fewer, setup) if setup.sized else ():
         other = _checked_own(setup, size, text, file_name, schedule)
         if _is_missed(other):
             return _only_here(found, other, size)
@@ -224,9 +224,12 @@ def _is_right(found: Checked) -> bool:
     return found.measurement.status == "ok" and found.measurement.counters is not None
 
 
-def _is_missed(other: Checked) -> bool:
-    """Return whether a further run shows that a draft is wrong; a refused size shows nothing."""
-    return other.measurement.status not in ("ok", "refused")
+def _is_missed(other: Checked, sized: bool = True) -> bool:
+    """Return whether a further run shows that a draft is wrong. A refused size shows nothing, and neither does a run
+    that has more blocks than time, or that can have no fewer: only a short one that stays at a line may never end."""
+    measurement = other.measurement
+    slow = measurement.status == "timeout" and not (measurement.line and sized)
+    return measurement.status not in ("ok", "refused") and not slow
 
 
 def _fewer(found: Checked, n: int) -> int:
@@ -240,12 +243,13 @@ def _size_in(order: str, size: int) -> int:
     return max(size >> 3, min(size, _MOST_IN_WAVES)) if order.startswith("waves") else size
 
 
-def _differs(other: Checked, n: int, numbers: bool) -> Checked:
-    """Return a further run in place of the first, without counts, which belong to the run that was asked for."""
+def _differs(other: Checked, n: int | None, numbers: bool) -> Checked:
+    """Return a further run in place of the first, without counts, which belong to the run that was asked for. `n`: None
+    if the launch has sizes of its own."""
     measurement = other.measurement
     order = schedule_line(parse_schedule(measurement.choice.schedule))
-    what = "with other numbers and " if numbers else ""
-    remark = f"The run that you asked for was right. This one, {what}at N = {n:,} in another order ({order}), was not."
+    what = " and ".join(["with other numbers"] * numbers + ([] if n is None else [f"at N = {n:,}"]))
+    remark = f"The run that you asked for was right. This one, {what} in another order ({order}), was not."
     return replace(other, measurement=replace(measurement, counts=None), remark=remark)
 
 

@@ -1,14 +1,15 @@
 """The launch of a kernel in a file's own host code, as far as it can be read without running it.
 
 Constants, sizes of allocations and the loops that fill arrays are found by their text. A constant that makes the run
-too long for the emulator is halved, if no device code uses it.
+too long for the emulator is halved, if no device code uses it. A size that the file leaves to its user (a parameter of
+a function that nobody calls, a word of the command line, the size of a tensor) is `n`, or what is proposed for it.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from math import prod
 
@@ -26,11 +27,17 @@ _CAST = re.compile(
 )
 _FLOATING = re.compile(r"(?<![\w.])(\d+)\.0*f?(?![\w.])")
 _CEILING = re.compile(r"\bceilf?\s*\((.*)\)", re.DOTALL)
+_ROUNDED_UP = re.compile(
+    r"(?:\w+::)*\b(?:i?div(?:ide)?_?(?:round_?)?(?:up|ceil)|c(?:eil(?:ing)?)?_?div|up_?div)\s*\(", re.IGNORECASE
+)
 _CHOSEN = re.compile(r"(?:std::)?i?(min|max)\s*\((.*)\)", re.DOTALL | re.IGNORECASE)
 _DIM3 = re.compile(r"(?:dim3\s*)?[({](.*)[)}]", re.DOTALL)
 _WORD = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
+_SIDE = re.compile(r"(?<![\w.])([A-Za-z_]\w*)(?:\.([xyz])\b)?")
 _WITHOUT_ARGUMENTS = re.compile(r"\barg[cv]\b[^?;]*\?[^:;]*:([^;]*)")  # of a program that is called without any
 _OF_COMMAND_LINE = re.compile(r"\bargv\b|\b(?:ato[filq]+|strto\w+|std::sto\w+)\s*\(")
+_OF_DATA = re.compile(r"(?:\.|->)(?:size|sizes|numel|shape|dim|length|rows|cols)\s*[(\[]")
+_WHOLE = re.compile(r"\b(?:int|long|short|unsigned|u?int\d+_t|s?size_t|uint|ulong)\b[^*\[]*?(\w+)\s*(?:=.*)?")
 _ELEMENT = re.compile(r"(\w+)\s*\[[^\[\]]*\]")
 _CONSTANT = re.compile(
     r"^[ \t]*(?:#[ \t]*define|(?:static[ \t]+)?const(?:expr)?[ \t]+\w+)[ \t]+(\w+)[ \t=]+([^\n;]{1,200})", re.MULTILINE
@@ -41,24 +48,28 @@ _MOST_CALLS = 3  # from main to the function that launches
 _MOST_EXCESS = 4  # of a launch without a constant that can be halved
 _MOST_ELEMENTS = 1 << 24  # of all arrays
 _MOST_THREADS, _MOST_STEPS = 1 << 20, 1 << 26
+_MOST_SHARED = 227 << 10  # bytes
+_USUAL = ("256", "16")  # a block's size, and that of a side
 _FEWEST = 64  # a constant is not halved below this
+_N = 1024  # at which a launch with sizes of its user must be one
 
 
 @dataclass(frozen=True)
 class HostLaunch:
-    """A launch in numbers. `grid`: None if it cannot be read; `block`: one to three sizes; `shared`: bytes, or None if
-    they cannot be read.
+    """A launch in numbers, or in words over `n`. `grid`: None if it cannot be read; `block`: one to three sizes;
+    `shared`: bytes, or None if they cannot be read.
 
     `arguments`: for each the number, the fill and the elements of its array, or None. `changed`: constants with their
-    own and the chosen value.
+    own and the chosen value. `open`: sizes that the file leaves to its user, with the words for them.
     """
 
     line: int
-    grid: tuple[int, ...] | None
+    grid: tuple[int | str, ...] | None
     block: tuple[int, ...]
-    shared: int | None
+    shared: int | str | None
     arguments: tuple[HostArgument | None, ...]
     changed: Mapping[str, tuple[int, int]]
+    open: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -67,15 +78,19 @@ class HostArgument:
     does not fill it."""
 
     words: str
-    count: int | None = None
+    count: int | str | None = None
 
 
-def launch_in_text(text: str, name: str) -> HostLaunch | None:
-    """Return the first launch of the kernel `name`; None if its block is not a number."""
-    code = HostCode(text, name)
+AS_PROPOSED = HostArgument("")  # given by a caller that the file does not have
+
+
+def launch_in_text(text: str, name: str, proposed: Sequence[str] = ()) -> HostLaunch | None:
+    """Return the first launch of the kernel `name`; None if its block is not a number. `proposed`: the words for the
+    kernel's parameters, which sizes of the file's user get."""
+    code = HostCode(text, name, proposed)
     made = code.launch({})
-    values, changed = dict(code.constants), dict[str, int]()
-    while made is not None and made.grid and code.steps(made) > 1:
+    values, changed, spare = dict(code.constants), dict[str, int](), _is_spare(made)
+    while made is not None and made.grid and not made.open and code.steps(made) > 1:
         large = max(
             (each for each in values if values[each] // 2 >= _FEWEST), key=lambda each: values[each], default=""
         )
@@ -83,29 +98,37 @@ def launch_in_text(text: str, name: str) -> HostLaunch | None:
             return None if code.steps(made) > _MOST_EXCESS else made
         values[large] = changed[large] = values[large] // 2
         made = code.launch(changed)
+        if _is_spare(made) > spare:  # of the sizes that belong together one alone is smaller
+            return None
     if made is None:
         return None
     return HostLaunch(
         made.line, made.grid, made.block, made.shared, made.arguments,
-        {each: (code.constants[each], value) for each, value in changed.items()},
+        {each: (code.constants[each], value) for each, value in changed.items()}, made.open,
     )  # fmt: skip
 
 
 class HostCode:
     """A text without comments. `constants`: the names that host code alone uses, and that are numbers."""
 
-    def __init__(self, text: str, kernel: str) -> None:
+    def __init__(self, text: str, kernel: str, proposed: Sequence[str] = ()) -> None:
         code = _LOOSE.sub(lambda found: found[0].replace(" ", ""), uncommented(text))
         self.text = _in_brackets(expanded(expanded(code, "<<<", text), "##", text))
-        self.kernel = kernel
+        self.kernel, self._proposed = kernel, proposed
         self._place = 0  # of the launch
         self._passed: dict[str, str] = {}  # parameters of the function that launches, as its caller passes them
+        self._outer: list[str] = []  # parameters of the outermost of these functions, if nobody calls it
+        self._program = re.search(r"\bmain\s*\(", self.text) is not None
+        self._words: dict[str, str] = {}  # for sizes of the file's user
+        self._used: dict[str, str] = {}  # those of them that the launch needs
         device = [one for one in declarations(text) if {"__global__", "__device__"} & set(one.words) and one.body]
         self._device = uncommented("".join(text[one.start : one.end] for one in device))
         self._of_device: set[str] = set()  # names that device code uses and does not get as parameters
         for one in device:
             head, _, body = uncommented(text[one.start : one.end]).partition("{")
             self._of_device |= {*_WORD.findall(body)} - {*_WORD.findall(head)}
+        for given in re.findall(rf"(?<![\w.]){kernel}\s*<(?!<)([^;{{}}]{{0,400}}?)>\s*<<<", self.text)[:_MOST_CALLS]:
+            self._of_device |= {*_WORD.findall(given)}  # the compiler needs a template's arguments as they are
         made_of = {name: {*_WORD.findall(value)} for name, value in _CONSTANT.findall(self.text)}
         for _ in range(_DEEPEST):
             self._of_device |= {word for name in self._of_device & {*made_of} for word in made_of[name]}
@@ -117,28 +140,34 @@ class HostCode:
 
     def launch(self, given: Mapping[str, int]) -> HostLaunch | None:
         """Read the launch with the `given` values of some constants."""
-        self._given, self._looked_up = given, 0
+        self._given, self._looked_up, self._used = given, 0, {}
         template = r"(?:<(?!<)[^;{}]{0,400}?>\s*)?"
         found = re.search(
             rf"(?<![\w.]){self.kernel}\s*{template}<<<([^;]{{1,400}}?)>>>\s*(?:\(([^;]{{0,1000}})\)\s*;)?", self.text
         )
         if found and not self._place:
             self._place, self._passed = found.start(), self._passed_to(found.start())
-        sizes = parts(found[1]) if found else []
-        block = self.sizes(sizes[1].strip()) if len(sizes) > 1 else None
+        sizes, passed = parts(found[1]) if found else [], parts(found[2] or "") if found else []
+        for each, word in zip(passed, self._proposed, strict=False):
+            if "[" not in word:
+                self._words[self._of_caller(each.strip())] = word
+        block = self._block(sizes[1].strip()) if len(sizes) > 1 else None
         if not found or block is None or not 1 <= prod(block) <= MAX_BLOCK or min(block) < 1 or len(block) > 3:
             return None
         grid = self.sizes(sizes[0].strip())
         shared = self.sizes(sizes[2].strip()) if len(sizes) > 2 else (0,)
-        arguments = tuple(self._argument(one.strip()) for one in parts(found[2] or ""))
+        if shared and _at_n(shared[0]) > _MOST_SHARED:
+            shared = None
+        arguments = tuple(self._argument(one.strip()) for one in passed)
         line = self.text.count("\n", 0, found.start()) + 1
-        grid = _short(grid) if grid and min(grid) > 0 and len(grid) <= 3 else None
-        return HostLaunch(line, grid, _short(block), shared[0] if shared else None, arguments, {})
+        grid = _short(grid) if grid and min(map(_at_n, grid)) > 0 and len(grid) <= 3 else None
+        block = tuple(int(one) for one in _short(block))
+        return HostLaunch(line, grid, block, shared[0] if shared else None, arguments, {}, dict(self._used))
 
     def steps(self, made: HostLaunch) -> float:
         """Return how much the launch exceeds what the emulator runs in seconds; at most 1 is fine."""
-        threads = prod(made.grid or (1,)) * prod(made.block)
-        counts = [one.count or 1 for one in made.arguments if one]
+        threads = prod(map(_at_n, made.grid or (1,))) * prod(made.block)
+        counts = [_at_n(one.count or 1) for one in made.arguments if one]
         numbers = [int(one.words) for one in made.arguments if one and one.count is None and one.words.isdecimal()]
         loops = re.search(r"\b(?:for|while)\s*\(", self._body) is not None
         strided = "gridDim" in self._body  # its threads share one loop
@@ -159,6 +188,9 @@ class HostCode:
             call = next((one for one in calls if any(each.start < one.start() < each.end and each is not around
                          and function_name(self.text, each) != name for each in functions)), None)  # fmt: skip
             if own is None or call is None:
+                if own and name != "main":
+                    taken = parts(self.text[own.end() : closing_bracket(self.text, own.end()) - 1])
+                    self._outer = [" ".join(one.split()) for one in taken]
                 break
             given, taken = (
                 parts(self.text[one.end() : closing_bracket(self.text, one.end()) - 1]) for one in (call, own)
@@ -178,8 +210,25 @@ class HostCode:
         # a name that means one thing in a function and another in its caller is not read
         return {one: "" if ({*_WORD.findall(was)} - {one}) & {*passed} else was for one, was in passed.items()}
 
-    def sizes(self, words: str, depth: int = 0) -> tuple[int, ...] | None:
-        """Return the sizes of an expression: one number, or those of a dim3."""
+    def _of_caller(self, passed: str) -> str:
+        """Return the name of an argument in the outermost function."""
+        name = _plain(_CAST.sub("", passed))
+        for _ in range(_MOST_CALLS):
+            name = _plain(self._passed.get(name, name))
+        return name
+
+    def _block(self, words: str) -> tuple[int, ...] | None:
+        """Return the sizes of a block in numbers; a usual one if the file leaves them to its user."""
+        found = self.sizes(words)
+        if found and any(isinstance(one, str) for one in found):
+            self._words |= dict.fromkeys(self._used, _USUAL[len(found) > 1])
+            found = self.sizes(words)
+        self._used = {name: one for name, one in self._used.items() if one in _USUAL}
+        whole = [one for one in found or () if isinstance(one, int)]
+        return tuple(whole) if found and len(whole) == len(found) else None
+
+    def sizes(self, words: str, depth: int = 0) -> tuple[int | str, ...] | None:
+        """Return the sizes of an expression, one or those of a dim3: numbers, or words over `n`."""
         if depth > _DEEPEST:
             return None
         words = _SIZEOF.sub(self._size_of, words).strip()
@@ -195,40 +244,51 @@ class HostCode:
             return self._constant(words, depth)
         return self._computed(words, depth)
 
-    def _computed(self, words: str, depth: int) -> tuple[int, ...] | None:
+    def _computed(self, words: str, depth: int) -> tuple[int | str, ...] | None:
         words = _FLOATING.sub(r"\1", _CAST.sub("", words))
         if chosen := _CHOSEN.fullmatch(words):
             each = [self.sizes(part, depth + 1) for part in parts(chosen[2])]
             made = [one[0] for one in each if one]
-            return ((min if chosen[1].lower() == "min" else max)(made),) if made and all(each) else None
+            return _chosen(chosen[1].lower(), made) if made and all(each) else None
         if rounded := _CEILING.fullmatch(words):  # ceil((float)n / block)
             top, _, bottom = rounded[1].rpartition("/")
-            words = f"({top} + {bottom} - 1) / ({bottom})" if top else rounded[1]
+            words = _rounded_up(top, bottom) if top else rounded[1]
         words = re.sub(r"(?<=\d)[uUlL]+\b", "", words)
+        while divided := _ROUNDED_UP.search(words):
+            end = closing_bracket(words, divided.end())
+            given = parts(words[divided.end() : end - 1])
+            if not end or len(given) != 2:
+                return None
+            words = f"{words[: divided.start()]}({_rounded_up(*given)}){words[end:]}"
+        values: dict[str, tuple[int | str, ...]] = {}
         for word in dict.fromkeys(_WORD.findall(words)):
             value = self._constant(word.partition(".")[0], depth)
             if value is None:
                 return None
-            words = re.sub(
-                rf"(?<![\w.]){word}\b(?:\.([xyz])\b)?",
-                lambda found, value=value: str(  # type: ignore[misc]
-                    value["xyz".index(found[1])] if found[1] and "xyz".index(found[1]) < len(value) else value[0]
-                ),
-                words,
-            )
-        try:
-            return (evaluate(words, {}),)
-        except NotRunnable:
-            return None
+            values[word] = value
+        return _evaluated(_SIDE.sub(lambda found: _value(found, values), words))
 
-    def _constant(self, word: str, depth: int) -> tuple[int, ...] | None:
+    def _constant(self, word: str, depth: int) -> tuple[int | str, ...] | None:
         if word in self._given:
             return (self._given[word],)
-        meant = self._meant(word)
+        outer = word in {named[1] for one in self._outer if (named := _WHOLE.fullmatch(one))}
+        meant = None if (outer and not self._program) or self._is_asked(word) else self._meant(word)
         found = self.sizes(meant, depth + 1) if meant else None
+        if meant is None and (outer or self._is_asked(word)):
+            self._used[word] = self._words.get(word, "n")
+            return (_number(self._used[word]),)
         if found and len(found) == 1 and word not in self._of_device and not _WORD.search(meant or ""):
-            self.constants[word] = found[0]
+            self.constants[word] = int(found[0])
         return found
+
+    def _is_asked(self, word: str) -> bool:
+        """Return whether the program gets a number only from its user, or from data that its caller gives."""
+        assigned = re.findall(rf"(?<![\w.]){word}\s*=(?!=)\s*([^;]{{1,150}});", self.text)[:_MOST_NAMES]
+        if re.search(rf"(?<![\w.]){word}\s*\*=[^;]{{0,80}}{_OF_DATA.pattern}", self.text):
+            return True  # the product of a tensor's sizes
+        read = rf"\bs?scanf\s*\([^;]{{0,100}}&\s*{word}\s*[,)]|\bcin\s*>>[^;]{{0,100}}(?<!\w){word}\b"
+        told = [_OF_COMMAND_LINE.search(_WITHOUT_ARGUMENTS.sub("", one)) or _OF_DATA.search(one) for one in assigned]
+        return (bool(told) and all(told)) or re.search(read, self.text) is not None
 
     def _meant(self, word: str) -> str | None:
         """Return the definition of a name: a macro, a dim3, or the value that it has at the launch."""
@@ -240,9 +300,11 @@ class HostCode:
         sides = dict(re.findall(rf"\b{word}\.([xyz])\s*=\s*([^;]{{1,100}});", self.text))
         if "x" in sides:
             return f"dim3({', '.join(sides.get(side, '1') for side in 'xyz')})"
+        nearest: re.Match[str] | None = None  # the last one before the launch
+        first: re.Match[str] | None = None
         for pattern in (
             rf"^[ \t]*#[ \t]*define[ \t]+{word}[ \t]+([^\n]{{1,200}})$",
-            rf"\bdim3\s+(?:\w+\s*\([^;()]{{0,200}}\)\s*,\s*){{0,4}}{word}\s*([({{][^;]{{1,200}}?[)}}])\s*[;,]",
+            rf"\bdim3\s+(?:\w+\s*\((?:[^;()]|\([^;()]*\)){{0,200}}\)\s*,\s*){{0,4}}{word}\s*(?=[({{])([^;]{{1,300}});",
             rf"(?<![\w.]){word}\s*=\s*(dim3\s*\([^;]{{1,200}}?\))\s*;",
             rf"(?<![\w.]){word}\s*=(?!=)\s*([^;]{{1,150}});",
             rf"\b{word}\s*\[\s*\w*\s*\]\s*=\s*(\{{[^;{{}}]{{1,200}}\}})\s*;",
@@ -251,19 +313,22 @@ class HostCode:
             every = list(islice(re.finditer(pattern, self.text, re.MULTILINE), _MOST_NAMES))
             every = [one for one in every if not _OF_COMMAND_LINE.search(_WITHOUT_ARGUMENTS.sub("", one[1]))]
             before = [one for one in every if one.start() < self._place]
-            if every:
-                found = before[-1] if before else every[0]
-                meant = found[1].strip()
-                return meant if _DIM3.fullmatch(meant) else next(iter(parts(meant)), None)
-        return None
+            if before and (nearest is None or nearest.start() < before[-1].start()):
+                nearest = before[-1]
+            first = first or next(iter(every), None)
+        found = nearest or first
+        if found is None:
+            return None
+        meant = found[1].strip()
+        if found[0].startswith("dim3") and meant[:1] in "({":
+            meant = next(iter(parts(meant)), "")
+        return meant if _DIM3.fullmatch(meant) else next(iter(parts(meant)), None)
 
     def _argument(self, passed: str) -> HostArgument | None:
         """Return what is passed: a number, or an array as it is allocated and filled."""
         if re.fullmatch(r"-?\d*\.\d*(?:e-?\d+)?f?", passed):
             return HostArgument(passed.rstrip("f"))
-        name = _plain(passed)
-        for _ in range(_MOST_CALLS):
-            name = _plain(self._passed.get(name, name))
+        name = self._of_caller(passed)
         if _WORD.fullmatch(name):
             count = self._allocated(name)
             if count is not None:
@@ -272,10 +337,17 @@ class HostCode:
             if meant and re.fullmatch(r"-?\d*\.\d*(?:e-?\d+)?f?", meant):
                 return HostArgument(meant.rstrip("f"))
         number = self.sizes(passed)
-        return HostArgument(str(number[0])) if number and len(number) == 1 else None
+        if number is None:
+            return AS_PROPOSED if self._is_given(name) else None
+        return HostArgument(str(number[0])) if len(number) == 1 else None
 
-    def _allocated(self, name: str) -> int | None:
-        """Return the elements of a pointer's allocation."""
+    def _is_given(self, name: str) -> bool:
+        """Return whether an argument is a parameter of a function that nobody calls, or the data of one."""
+        words = {word for one in self._outer for word in _WORD.findall(one)}
+        return bool(words & {*_WORD.findall(name)}) or (bool(words) and "data" in name)
+
+    def _allocated(self, name: str) -> int | str | None:
+        """Return the elements of a pointer's allocation, a number or words over `n`."""
         kind = self._element(name)
         pointer = rf"(?:\(\s*void\s*\*\s*\*\s*\)\s*|reinterpret_cast\s*<\s*void\s*\*\s*\*\s*>\s*\(\s*)?&\s*{name}\s*\)?"
         for pattern, size in (
@@ -284,15 +356,16 @@ class HostCode:
             (rf"(?<![\w.]){name}\s*=\s*new\s+\w+\s*\[(?=([^;\[\]]{{1,100}})\])", 1),
             (rf"\bdevice_vector\s*<[^;<>]{{1,40}}>\s+{name}\s*\((?=([^;,()]{{1,100}})[,)])", 1),
         ):
-            found = re.search(pattern, self.text)
+            every = list(islice(re.finditer(pattern, self.text), _MOST_NAMES))
+            found = next((one for one in reversed(every) if one.start() < self._place), next(iter(every), None))
             if not found:
                 continue
             words = (
                 found[1] if found.re.groups else self.text[found.end() : closing_bracket(self.text, found.end()) - 1]
             )
             size_of_all = self.sizes(parts(words)[0]) if parts(words) else None
-            if size_of_all and size and size_of_all[0] > 0:
-                return size_of_all[0] // size
+            if size_of_all and size and _at_n(size_of_all[0]) > 0:
+                return _divided(size_of_all[0], size)
         return None
 
     def _element(self, name: str) -> int | None:
@@ -349,7 +422,71 @@ def _in_brackets(text: str) -> str:
     return text
 
 
-def _short(sizes: Sequence[int]) -> tuple[int, ...]:
+def _is_spare(made: HostLaunch | None) -> bool:
+    """Return whether a launch has more threads than the largest of its arrays has elements."""
+    if made is None or made.grid is None:
+        return False
+    counts = [_at_n(one.count) for one in made.arguments if one and one.count is not None]
+    return bool(counts) and prod(map(_at_n, made.grid)) * prod(made.block) > max(counts)
+
+
+def _at_n(size: int | str) -> int:
+    return evaluate(size, {"n": _N}) if isinstance(size, str) else size
+
+
+def _number(words: str) -> int | str:
+    return int(words) if words.isdecimal() else words
+
+
+def _value(found: re.Match[str], values: Mapping[str, tuple[int | str, ...]]) -> str:
+    """Return the text of a name in an expression, of a dim3 that of the side after the dot."""
+    each = values[found[1]]
+    side = "xyz".index(found[2]) if found[2] else 0
+    made = str(each[side] if side < len(each) else each[0])
+    return made if re.fullmatch(r"-?\w+|\([^()]*\)", made) else f"({made})"
+
+
+def _rounded_up(top: str, bottom: str) -> str:
+    """Return the quotient of two expressions, rounded up."""
+    bottom = bottom.strip()
+    inside = bottom if re.fullmatch(r"[\w.]+", bottom) else f"({bottom})"
+    return f"({top.strip()} + {bottom} - 1) / {inside}"
+
+
+def _evaluated(words: str) -> tuple[int | str] | None:
+    """Return an expression's number, or the expression if it has `n` in it; None if it is none."""
+    try:
+        number = evaluate(words, {"n": _N})
+    except NotRunnable:
+        return None
+    plain = re.sub(r"^\(([^()]*)\)$", r"\1", " ".join(words.split()))
+    return (plain if re.search(r"\bn\b", plain) else number,)
+
+
+def _chosen(which: str, sizes: Sequence[int | str]) -> tuple[int | str]:
+    """Return the least or the largest: of min(256, n) the number, as a block is bounded; else words over `n` before
+    numbers, which are only their bounds."""
+    words = [one for one in sizes if isinstance(one, str)]
+    numbers = [one for one in sizes if isinstance(one, int)]
+    return (words[0] if words and not (numbers and words[0] == "n") else (min if which == "min" else max)(numbers),)
+
+
+def _divided(of_all: int | str, size: int) -> int | str:
+    """Return bytes as elements of `size` bytes."""
+    if isinstance(of_all, int):
+        return of_all // size
+    plain = of_all[1:-1] if re.fullmatch(r"\([^()]*\)", of_all) else of_all
+    factors = re.split(r"\s*\*\s*", plain)
+    if str(size) in factors and not re.search(r"[-+/%<>(]", plain):
+        factors.remove(str(size))
+        return " * ".join(factors)
+    outer = re.fullmatch(rf"(?:{size}\s*\*\s*)?(\([^()]*\)|\w+)(?:\s*\*\s*{size})?", plain)
+    if outer and outer[1] != plain:
+        return outer[1].strip("()")
+    return of_all if size == 1 else f"({of_all}) / {size}"
+
+
+def _short(sizes: Sequence[int | str]) -> tuple[int | str, ...]:
     """Return the sizes without ones at the end."""
     kept = len(sizes)
     while kept > 1 and sizes[kept - 1] == 1:

@@ -65,7 +65,14 @@ def named_kernel(text: str, file_name: str, name: str | None) -> WantedKernel:
     if not kernels:
         raise NotRunnable(f"{file_name} has no kernel: no function with __global__.")
     if name is None:
-        if len(kernels) > 1 and any(one.defined for one in kernels.values()):
+        own = {each: one for each, one in kernels.items() if one.defined}
+        if len(own) > 1 and all(one.template and instance(text, each, one) is None for each, one in own.items()):
+            first, declared = next(iter(own.items()))
+            raise NotRunnable(
+                f"{file_name} has only templates ({listed}) and does not tell their arguments: name one with them, "
+                f"such as {first}<{_usual(declared)}>."
+            )
+        if len(kernels) > 1 and own:
             raise NotRunnable(f"{file_name} has several kernels: name one of {listed}.")
         name = next(iter(kernels))
     if bare(name) not in kernels:
@@ -120,8 +127,11 @@ def _unnamed(text: str, file_name: str, name: str, declared: Declared) -> str:
     if (line := _lambda_line(text, name)) is not None:
         what = f"{file_name}, line {line}: {name} gets a lambda, whose type has no name"
         return f"{what}; pass a struct with operator() in its place."
-    usual = ", ".join(USUAL_TYPE if _type_parameter(one) else USUAL_SIZE for one in declared.template)
-    return f"{name} in {file_name} is a template: name it with its arguments, such as {name}<{usual}>."
+    return f"{name} in {file_name} is a template: name it with its arguments, such as {name}<{_usual(declared)}>."
+
+
+def _usual(declared: Declared) -> str:
+    return ", ".join(USUAL_TYPE if _type_parameter(one) else USUAL_SIZE for one in declared.template)
 
 
 def guessed_types(text: str, name: str, declared: Declared) -> tuple[str, ...]:

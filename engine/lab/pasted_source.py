@@ -89,9 +89,11 @@ _OF_SAMPLES = re.compile(
 )
 # NVRTC names an unnamed namespace by a function of the file, or without one by the process that compiles it.
 _HEAD = 'extern "C" __device__ void _of_the_file() {}\n'
-_OWN = re.compile(r"\.(?:h|hh|hpp|cuh|cu|inl)$")
+_OWN = re.compile(r"\.(?:h|hh|hpp|hxx|cuh|cu|inl|c|cc|cpp|cxx)$")
 # Member functions of a struct need no __device__; nvcc's predefined macros on Linux; errors that nvcc only warns of.
-_OPTIONS = ("-default-device", "--device-int128", "-D__linux__", "-Dregister=", "-D__asm__=asm")
+_OPTIONS = (
+    "-default-device", "--device-int128", "-D__linux__", "-D__unix__", "-D__NVCC__", "-Dregister=", "-D__asm__=asm",
+)  # fmt: skip
 _NEWER = ("--std=c++20",)  # nvcc takes some of C++20 without this option
 _CPP_20 = re.compile(
     r"\b(?:concept|requires|consteval|constinit)\b|<=>|\]\s*<\s*(?:typename|class|int)\b|[{,]\s*\.\w+\s*[={]|"
@@ -175,8 +177,8 @@ def _kept(one: Declaration) -> bool:
 def without_own_headers(text: str) -> tuple[str, dict[int, str]]:
     """Return `text` without the headers that lie beside the original file, and their names by line.
 
-    They are not available here; most hold macros that check host calls. Nothing is read: a name without a header's
-    ending, or an absolute path, stays and is refused.
+    They are not available here; most hold macros that check host calls. Nothing is read: a name without the ending of
+    a header or of a source, or an absolute path, stays and is refused.
     """
     passed: dict[int, str] = {}
     for start, end in directives(text):

@@ -20,10 +20,20 @@ from engine.lab.arguments import ARRAY, Argument, Structure, argument_of
 from engine.lab.expressions import evaluate
 from engine.lab.formula import check as check_formula
 from engine.lab.formula import parse
-from engine.lab.host_launch import HostArgument, HostLaunch, launch_in_text
+from engine.lab.host_launch import AS_PROPOSED, HostArgument, HostLaunch, launch_in_text
 from engine.lab.instances import typed_parameters
 from engine.lab.references import REFERENCES, check_against, reference_named
-from engine.lab.signatures import Declared, bare, index_arrays, is_read, kernels_in, strides
+from engine.lab.signatures import (
+    Declared,
+    bare,
+    ends_with_next,
+    index_arrays,
+    is_read,
+    kernels_in,
+    multiple,
+    numbers_in,
+    strides,
+)
 from engine.lab.structures import Element, element_of, fields_in, length_of
 from engine.lab.top_level import declarations, parts, uncommented
 from engine.records import Array, Check, NotRunnable
@@ -33,9 +43,22 @@ BLOCK, GRID = ("256",), ("(n + block - 1) / block",)
 _CALL = re.compile(
     r"\s*(?P<kernel>[\w:]+(?:<(?!<).*?>)?)\s*<<<(?P<launch>.*?)>>>\s*\((?P<arguments>.*)\)\s*;?\s*", re.DOTALL
 )
-_DYNAMIC = re.compile(r"\bextern\s+__shared__\s+(?:__align__\s*\(\s*\w+\s*\)\s*)?([\w ]+?)\s*\b\w+\s*\[\s*\]")
+_DYNAMIC = re.compile(r"\bextern\s+__shared__\s+(?:__align__\s*\(\s*\w+\s*\)\s*)?([\w ]+?)\s*\b(\w+)\s*\[\s*\]")
+_STEPS = re.compile(r"\bfor\s*\([^;]{1,40};\s*\w+\s*<\s*(\w+)\s*;\s*\w+\s*\+=\s*(\w+)\s*\)")
+_TILE = re.compile(r"__shared__\s[^;\[]{1,80}\[\s*(\w+)\s*\]\s*\[\s*(\w+)(?:\s*\+\s*1)?\s*\]")
 _COOPERATIVE = "cooperative"  # in the place of a launch's stream
 _SIDE = "16"  # n in each of three dimensions would be too much
+_MOST_SIDES, _SHORT_SIDE = 3, "4"  # of more dimensions
+# Parameters that are small in every program: an area that one thread reads, and steps.
+_USUAL = (
+    (re.compile(r"stride|padding|(?<![a-z])pad|dilation|zero_?point", re.IGNORECASE), "1"),
+    (
+        re.compile(
+            r"^(?:r|halo|ksize)$|radius|kernel|filter|blur|(?<![a-z])mask_?(?:size|width|w|h|len)|window", re.IGNORECASE
+        ),
+        "3",
+    ),
+)
 _PLAIN = re.compile(r"[\w.+-]+")  # a parameter's name or a number
 _RIGHT = re.compile(r"\s*(\w+)\s*=\s*([\w-]+)\s*\(([^()]*)\)\s*")
 
@@ -86,6 +109,11 @@ class Setup:
         sizes = ", ".join([_dim3(self.grid), _dim3(self.block), *more, *[_COOPERATIVE] * self.cooperative])
         return f"{self.kernel}<<<{sizes}>>>({', '.join(self.arguments)})"
 
+    @property
+    def sized(self) -> bool:
+        """Whether the launch depends on n."""
+        return any(re.search(r"\bn\b", word) for word in (*self.grid, *self.block, self.shared, *self.arguments))
+
 
 @dataclass(frozen=True)
 class Launching:
@@ -121,24 +149,41 @@ def propose_setup(text: str, kernel: str = "") -> Setup:
         raise NotRunnable("There is no kernel here yet: a function with __global__ in front.")
     name = kernel if bare(kernel) in kernels else next(iter(kernels))
     found = launch_in_text(text, bare(name))
-    block = tuple(map(str, found.block)) if found else BLOCK
-    grid = tuple(f"(n + {size - 1}) / {size}" for size in found.block) if found and len(block) > 1 else GRID
+    side = _tile(text, name)
+    sizes = found.block if found else (side, _rows(text, name, side)) if _is_plane(text, name) else (int(BLOCK[0]),)
+    block, covered = tuple(map(str, sizes)), sizes if found else [side, side]
+    grid = tuple(f"(n + {size - 1}) / {size}" for size in covered) if len(block) > 1 else GRID
     size = ", ".join("n" for _ in block)
     setup = Setup(
         name, grid, block, _propose_arguments(text, name, kernels[bare(name)], size),
         _propose_shared(text, name, found), cooperative=_meets_grid(text, name),
     )  # fmt: skip
+    if found is not None and found.open:
+        found = launch_in_text(text, bare(name), setup.arguments)
     if found is None or found.grid is None:
         return setup
-    whole = _propose_arguments(text, name, kernels[bare(name)], size, "n")
-    passed = [_as_on_host(word, one) for word, one in zip(whole, found.arguments, strict=False)]
+    given = setup.arguments
+    if found.open and _over_planes(found):
+        given = _propose_arguments(text, name, kernels[bare(name)], "n, n")
+    exact = _propose_arguments(text, name, kernels[bare(name)], size, exact=True)
+    passed = [
+        _as_on_host(own if one is AS_PROPOSED else allocated, one)
+        for own, allocated, one in zip(given, exact, found.arguments, strict=False)
+    ]
     if len(passed) < len(setup.arguments) or None in passed:
         return setup
     changes = ", ".join(f"{each} = {now:,} in place of {was:,}" for each, (was, now) in found.changed.items())
-    assumed = (
-        f"Launched as in line {found.line}{f', with {changes}, which takes the emulator less time' * bool(changes)}."
+    opened = ", ".join(f"{each} = {word}" for each, word in found.open.items() if each != word)
+    assumed = f"Launched as in line {found.line}" + (
+        f", with {changes}, which takes the emulator less time." if changes else f", with {opened}." if opened else "."
     )
     return replace(setup, grid=tuple(map(str, found.grid)), arguments=tuple(filter(None, passed)), assumed=assumed)
+
+
+def _over_planes(found: HostLaunch) -> bool:
+    """Return whether the number of blocks grows with the square of n."""
+    few, many = (prod(evaluate(str(one), {"n": n}) for one in found.grid or ()) for n in (1 << 10, 1 << 12))
+    return many > 8 * few
 
 
 def _propose_shared(text: str, name: str, found: HostLaunch | None) -> str:
@@ -149,7 +194,34 @@ def _propose_shared(text: str, name: str, found: HostLaunch | None) -> str:
     if dynamic is None:
         return "0"
     element = element_of(text, dynamic[1])
-    return f"{max(4, element.size if element else 0) * prod(found.block[1:] if found else ())} * block"
+    threads = prod(found.block[1:]) if found else _tile(text, name) if _is_plane(text, name) else 1
+    size = max(4, element.size if element else 0) * multiple(text, bare(name), dynamic[2])
+    return f"{size * threads} * block"
+
+
+def _is_plane(text: str, name: str) -> bool:
+    """Return whether the threads of a kernel have two sides."""
+    return any(re.search(r"\b(?:threadIdx|blockIdx)\s*\.\s*y\b", one) for one in _bodies(text, name))
+
+
+def _tile(text: str, name: str) -> int:
+    """Return the side of a kernel's square tile in shared memory, if a block can have it; else the usual one."""
+    numbers = dict(numbers_in(text))
+    for first, second in (found for one in _bodies(text, name) for found in _TILE.findall(one)):
+        side = numbers.get(first, first)
+        if first == second and side.isdecimal() and 4 <= int(side) <= 32:
+            return int(side)
+    return int(_SIDE)
+
+
+def _rows(text: str, name: str, side: int) -> int:
+    """Return the rows of threads of a block whose threads walk down a square tile, in steps of these rows."""
+    numbers = dict(numbers_in(text))
+    for steps in (step for one in _bodies(text, name) for step in _STEPS.findall(one)):
+        top, rows = (numbers.get(one, one) for one in steps)
+        if top == str(side) and rows.isdecimal() and 1 <= int(rows) < side:
+            return int(rows)
+    return side
 
 
 def _meets_grid(text: str, name: str) -> bool:
@@ -190,6 +262,8 @@ def _fits(setup: Setup, proposed: Sequence[str]) -> bool:
 def _as_on_host(word: str, passed: HostArgument | None) -> str | None:
     """Return an argument as the file's host code passes it; None if that cannot be read."""
     found = ARRAY.fullmatch(word)
+    if passed is AS_PROPOSED:
+        return word
     if passed is None or (found is None) != (passed.count is None):
         return None
     fill = found[3] if found and passed.words == "random" and found[3] == "indices" else passed.words
@@ -212,7 +286,16 @@ def launching(setup: Setup, n: int, trial: int = 0) -> Launching:
             f"The arrays take {memory:,} bytes, and {MOST_BYTES:,} are free for them: choose a smaller N."
         )
     arguments = tuple(argument_of(word, place, trial) for place, word in enumerate(words))
+    arguments = tuple(_within(one, word, arguments) for one, word in zip(arguments, words, strict=True))
     return Launching(grid, block, evaluate(setup.shared, known), arguments)
+
+
+def _within(argument: Argument | Structure, word: str, every: Sequence[Argument | Structure]) -> Argument | Structure:
+    """Return an array of indices with those of the smallest array of several elements; another argument as it is."""
+    if not isinstance(argument, np.ndarray) or not word.endswith("=indices"):
+        return argument
+    least = min((one.size for one in every if isinstance(one, np.ndarray) and one.size > 1), default=1)
+    return np.remainder(argument, argument.dtype.type(least)) if least < 100 else argument
 
 
 def right_of(words: str) -> Right | Formula:
@@ -284,8 +367,8 @@ def _bytes(word: str) -> int:
         return 0  # argument_of reports an unknown type
 
 
-def _propose_arguments(text: str, name: str, declared: Declared, size: str, side: str = _SIDE) -> tuple[str, ...]:
-    """Propose the arguments of a kernel. `side`: of the dimensions of an array of three or more, but for the first."""
+def _propose_arguments(text: str, name: str, declared: Declared, size: str, exact: bool = False) -> tuple[str, ...]:
+    """Propose the arguments of a kernel. `exact`: for arrays whose elements the host counts."""
     indices = index_arrays(uncommented(text), declared.parameters)
     written = typed_parameters(text, name, declared)
     reads = ("const" in one.split() or is_read(text, bare(name), own)
@@ -295,10 +378,17 @@ def _propose_arguments(text: str, name: str, declared: Declared, size: str, side
     names = dict(zip(declared.parameters, written, strict=True))
     numbers = [own for own, one in names.items() if not re.search(r"[*\[]", one)]
     found = {own: strides(text, bare(name), own, numbers) for own in declared.parameters}
-    if max(map(len, found.values()), default=0) < 2:
-        side = "n"
+    most = max(map(len, found.values()), default=0)  # dimensions of an array, but for the first
+    side = "n" if exact or most < 2 else _SIDE if most <= _MOST_SIDES else _SHORT_SIDE
     values = {own: side if any(own in each for each in found.values()) else "n" for own in numbers}
+    values |= {own: each[0] for own in numbers if (each := [value for name, value in _USUAL if name.search(own)])}
     sizes = [max(size, ", ".join(["n", *[side] * len(found[own])]), key=len) for own in declared.parameters]
+    ends = {own for own in indices if ends_with_next(text, bare(name), own)}
+    sizes = [
+        "n + 1" if own in ends and each == "n" else each for own, each in zip(declared.parameters, sizes, strict=True)
+    ]
+    times = (1 if exact else multiple(text, bare(name), own) for own in declared.parameters)
+    sizes = [each + f", {more}" * (more > 1) for each, more in zip(sizes, times, strict=True)]
     return tuple(
         _propose_any(text, one, extent, fill, values.get(own, "n"))
         for one, own, extent, fill in zip(written, declared.parameters, sizes, fills, strict=True)

@@ -26,6 +26,10 @@ _ABOUT = re.compile(r"\[\[[^\[\]]{0,99}\]\]|__(?:grid_constant|restrict)__|//[^\
 _ASSIGNED = re.compile(r"(?<![\w.\]])(\w+)\s*=(?!=)\s*([^;]{1,300})")
 _INDEX = re.compile(r"\[([^\[\];]{0,200}(?:\[[^\[\];]{0,200}\][^\[\];]{0,200})?)\]")
 
+_PRODUCT = re.compile(r"\(?(?:(\d+)\s*\*\s*([\w.]+)|([\w.]+|\([^()]{0,80}\))\s*\*\s*(\w+))\)?")
+_NUMBER = re.compile(
+    r"^[ \t]*(?:#[ \t]*define|(?:static[ \t]+)?const(?:expr)?[ \t]+int)[ \t]+(\w+)[ \t=]+(\d+)", re.MULTILINE
+)
 _WRITES = re.compile(r"(?:\s*\[[^\[\]]{0,200}\]|\.\w+)*\s*(?:(?:<<|>>|[-+*/%&|^])?=(?!=)|\+\+|--)")
 _LONGEST_INDEX, _LONGEST_ATTRIBUTE = 400, 1000
 
@@ -158,19 +162,58 @@ def index_arrays(text: str, names: Sequence[str]) -> set[str]:
 
 def strides(text: str, kernel: str, array: str, numbers: Sequence[str]) -> list[str]:
     """Return those of the kernel's `numbers` that multiply in the indices of an array: one of a matrix by rows."""
-    bodies = [text[one.start : one.end].partition("{")[2] for one in declarations(text) if kernel in one.words]
-    body = uncommented("".join(bodies))
+    body = _body(text, kernel)
     assigned = _ASSIGNED.findall(body)
-    found = [
-        _bracketed(body[one.end() : one.end() + _LONGEST_INDEX], "[]")
-        for one in re.finditer(rf"(?<![\w.]){array}\s*\[", body)
-    ] + [value for _, value in assigned if re.search(rf"(?<![\w.]){array}\s*\+", value)]  # a pointer into it
+    found = _indices(body, array) + [
+        value for _, value in assigned if re.search(rf"(?<![\w.]){array}\s*\+", value)
+    ]  # a pointer into it
     known: set[str] = set()
     while words := {word for one in found for word in re.findall(r"[A-Za-z_]\w*", one)} - known:
         known |= words
         found += [value for name, value in assigned if name in words]
     every = "\n".join(found)
     return [one for one in numbers if re.search(rf"(?<![\w.]){one}\s*\*|\*\s*{one}\b", every)]
+
+
+def multiple(text: str, kernel: str, array: str) -> int:
+    """Return how many neighbouring elements of an array a thread uses: 3 of `a[3 * i + 1]`; 1 if nothing says it."""
+    body = _body(text, kernel)
+    values = dict(_ASSIGNED.findall(body))
+    inside = [found[1] for one in values.values() if (found := re.match(rf"&?\s*{array}\s*\+(.*)", one))]
+    parts_of = [one for index in (*_indices(body, array), *inside) for one in index.split("+")]
+    every = [values.get(one.strip(), one) for one in parts_of]
+    known = dict(numbers_in(text))
+    most = 1
+    for found in filter(None, (_PRODUCT.fullmatch(one.strip()) for one in every)):
+        name, times = (found[2], found[1]) if found[1] else (found[3], known.get(found[4], found[4]))
+        guarded = re.search(rf"(?<!\w){re.escape(found[0])}[^;{{}}]{{0,40}}<", body)
+        if times in ("2", "3", "4") and not name.startswith(("blockIdx", "blockDim")) and not guarded:
+            most = max(most, int(times))
+    return most
+
+
+def ends_with_next(text: str, kernel: str, array: str) -> bool:
+    """Return whether a kernel uses an element and the next one as the ends of a range, as the rows of a sparse
+    matrix."""
+    body = _body(text, kernel)
+    nexts = {found[1] for one in _indices(body, array) if (found := re.fullmatch(r"\s*(\w+)\s*\+\s*1\s*", one))}
+    return any(one.strip() in nexts for one in _indices(body, array)) and "for" in body
+
+
+def numbers_in(text: str) -> list[tuple[str, str]]:
+    """Return the macros and constants of a text that are whole numbers, with their digits."""
+    return [(found[1], found[2]) for found in _NUMBER.finditer(text)]
+
+
+def _body(text: str, kernel: str) -> str:
+    """Return the bodies of the kernel's definitions without comments."""
+    bodies = [text[one.start : one.end].partition("{")[2] for one in declarations(text) if kernel in one.words]
+    return uncommented("".join(bodies))
+
+
+def _indices(body: str, array: str) -> list[str]:
+    found = re.finditer(rf"(?<![\w.]){array}\s*\[", body)
+    return [_bracketed(body[one.end() : one.end() + _LONGEST_INDEX], "[]") for one in found]
 
 
 def _of_elements(array: str, assigned: Sequence[tuple[str, str]]) -> str:

@@ -17,6 +17,7 @@ _PIECE = re.compile(
     r"""|(?P<word>[A-Za-z_]\w*|\.?\d(?:'?[\w.])*)|(?P<sign>[{}();=<>])""",
     re.DOTALL | re.MULTILINE,
 )
+_SHIFT = re.compile(r"(?<!<)<<(?!<)")
 _COMMENT, _WHOLE = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL), re.compile(r".+", re.DOTALL)
 _OPENED = ("namespace", "extern")  # a brace after these words holds declarations
 _QUALIFIED = (
@@ -285,7 +286,8 @@ def uncommented(text: str) -> str:
 def template_parameters(text: str, one: Declaration) -> list[str]:
     """Return the declaration's template parameters as written; none if it is no template."""
     end = after_template(text, one)
-    return parts(text[text.index("<", one.start) + 1 : end - 1]) if end > one.start else []
+    written = uncommented(text[one.start : end])
+    return parts(written[written.index("<") + 1 : -1]) if written else []
 
 
 def after_template(text: str, one: Declaration) -> int:
@@ -322,10 +324,11 @@ def closing_bracket(text: str, place: int) -> int:
 
 
 def parts(inside: str) -> list[str]:
-    """Split a text at the commas outside all brackets."""
-    found, depth, start = [], 0, 0
+    """Split a text at the commas outside all brackets; a shift to the left is none."""
+    found, depth, start, shifts = [], 0, 0, {one.start() for one in _SHIFT.finditer(inside)}
+    shifts |= {place + 1 for place in shifts}
     for place, letter in enumerate(inside):
-        depth += (letter in "(<[{") - (letter in ")>]}")
+        depth += (letter in "(<[{" and place not in shifts) - (letter in ")>]}")
         if letter == "," and not depth:
             found.append(inside[start:place])
             start = place + 1

@@ -304,3 +304,9 @@ template <typename A> __global__ void k(const A *a, Pair p) { p.in[0] = a[0]; }
         made.run(1, 1, (right, (right, 4)))
     with refused("kernel.field-of-another-type", NotRunnable):
         made.run(1, 1, (np.ones(1), (np.zeros(4), 4)))
+
+
+def test_a_block_with_too_much_memory_is_told_by_the_kernel_s_own_name() -> None:
+    text = "__global__ void sums(float *a) { extern __shared__ float s[]; s[threadIdx.x] = 1; a[0] = s[0]; }\n"
+    with refused("any.too-much-shared", RunFailed):
+        engine.kernel(text).run(1, 32, (np.zeros(1, np.float32),), shared=1 << 20)

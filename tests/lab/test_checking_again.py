@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from engine.catalogue import KERNELS
+from engine.lab import checking
 from engine.lab.checking import Checked, check_own, check_rung
 from engine.lab.setups import setup_of
 from engine.lab.templates import TEMPLATES
@@ -195,6 +196,19 @@ def test_atomics_that_need_the_order_of_blocks_or_lanes_are_wrong(name: str) -> 
     assert check_own(setup, 1000, text, "mine.cu", again=False).measurement.status == "ok"
     found = check_own(setup, 1000, text, "mine.cu").measurement
     assert found.status == "wrong" and not found.findings and found.choice.schedule == ORDERS[0]
+
+
+def test_a_further_run_with_more_blocks_than_time_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "__global__ void k(int *a) { a[blockIdx.x] = 1; }\n"
+    monkeypatch.setattr(checking, "SECONDS", 0.5)
+    found = check_own(setup_of("k<<<60000, 32>>>(int32[60000])"), 1, text, "mine.cu")
+    assert found.measurement.status == "ok" and found.remark is None
+
+
+def test_a_launch_with_sizes_of_its_own_is_not_told_by_n() -> None:
+    text = "__global__ void k(const int *a, int *b, int *next) { b[atomicAdd(next, 1)] = a[threadIdx.x]; }\n"
+    found = check_own(setup_of("k<<<1, 64>>>(int32[64]=range, int32[64], int32[1])", "b = copy(a)"), 7, text, "mine.cu")
+    assert found.measurement.status == "wrong" and sentence("checking.other-order-alone", str(found.remark))
 
 
 def test_a_missing_guard_is_told_though_the_size_asked_for_hides_it() -> None:

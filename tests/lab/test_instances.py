@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from engine.lab.instances import guessed_types, instance
-from engine.lab.kernels import kernel
+from engine.lab.kernels import kernel, kernels
 from engine.lab.signatures import kernels_in
+from engine.records import NotRunnable
+from tests.sentences import refused
 
 ONE, SIZE = "template <class A> __global__ void k(A *a) { }\n", "template <int N> __global__ void k(int *a) { }\n"
 BOTH = "template <class A, int N = 4> __global__ void k(A *a) { }\n"
@@ -22,6 +24,15 @@ FILES = {
         "k<8>",
     ),
     "in a comment": (SIZE + "// k<9><<<1, 1>>>\nint main() { k<8><<<1, 1>>>(a); }", "k<8>"),
+    "comments between the parameters": (
+        "template <int N, // the size, 32 or 64\n int M /* of a row, too */ >\n__global__ void k(int *a) { }\n"
+        "int main() { k<32, 8><<<1, 1>>>(a); }",
+        "k<32, 8>",
+    ),
+    "comments between the function's": (
+        SIZE + "template <int M, // 16, say\n int L> void f() { k<L><<<1, 1>>>(a); }\nint main() { f<16, 4>(); }",
+        "k<4>",
+    ),
     "through a function": (SIZE + "template <int M> void f() { k<M><<<1, 1>>>(a); }\nint main() { f<16>(); }", "k<16>"),
     "a function's default": (
         SIZE + "template <int M = 4> void f() { k<M><<<1, 1>>>(a); }\nint main() { f(); }",
@@ -62,3 +73,10 @@ def test_a_type_that_the_file_does_not_tell_is_named(host: str, guessed: tuple[s
     declared = kernels_in(text)["k"]
     assert guessed_types(text, "k", declared) == guessed and len(kernel(text).warnings) == len(guessed)
     assert (instance(text, "k", declared, "double") != instance(text, "k", declared)) == bool(guessed)
+
+
+def test_a_file_of_templates_that_it_does_not_launch_is_told() -> None:
+    text = SIZE + "template <int N, class A> __global__ void m(A *a) { a[0] = N; }\n"
+    with refused("instances.only-templates", NotRunnable):
+        kernels(text)
+    assert [one.name for one in kernels(text + "int main() { k<4><<<1, 1>>>(0); }")] == ["k<4>"]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from math import prod
+
+import numpy as np
 import pytest
 
 from engine.lab.checking import check_own
 from engine.lab.host_launch import launch_in_text
 from engine.lab.kernels import kernel
-from engine.lab.setups import Setup, fit_setup, launching, propose_setup
+from engine.lab.setups import Setup, fit_setup, launching, propose_setup, setup_of
 from engine.lab.structures import Element, element_of
 
 KERNEL = "__global__ void k(const float *a, float *b, int n) { }\n"
@@ -25,7 +28,11 @@ FILES = {
     ),
     "assigned": ("int main() { dim3 t = dim3(8, 4, 1); k <<< 1, t >>> (a, b, n); }", ((8, 4), 0)),
     "in place": ("int main() { k<<<dim3(1, 2), dim3(8, 4, 2)>>>(a, b, n); }", ((8, 4, 2), 0)),
-    "unknown": ("int main(int c, char **v) { int t = atoi(v[1]); k<<<1, t>>>(a, b, n); }", None),
+    "unknown": ("int main(int c, char **v) { int t = atoi(v[1]); k<<<1, t>>>(a, b, n); }", ((256,), 0)),
+    "sides that the user gives": (
+        "int main() { int t; std::cin >> t; dim3 b(t, t); k<<<1, b>>>(a, b, n); }",
+        ((16, 16), 0),
+    ),
     "given by a user, if at all": (
         "int main(int c, char **argv) { int t = 64; if (c > 1) t = atoi(argv[1]); k<<<1, t>>>(a, b, n); }",
         ((64,), 0),
@@ -211,10 +218,16 @@ def test_the_elements_of_an_array_are_read_off_its_type(written: str, element: t
      ("const float *row = x + i * cols; y[i] = row[0];", ("n, n", "n")),
      ("int at = (i * rows + 1) * cols; int next = at + i; y[next] = x[i];", ("n", "n, 16, 16")),
      ("y[i] = x[i*cols];", ("n, n", "n")),
-     ("y[i * blockDim.x] = x[i * 4];", ("n", "n"))],
+     ("y[i * blockDim.x] = x[i * 4];", ("n, 4", "n")), ("y[blockDim.x * 2] = x[2 * i + 1];", ("n, 2", "n")),
+     ("const float *pixel = x + (i * 4); y[i] = pixel[1] + pixel[2];", ("n, 4", "n")),
+     ("int at = 3 * i; if (2 * i < cols) y[2 * i] = x[at + 1];", ("n, 3", "n")),
+     ("x[i] += (((rows * 5 + i) * 7 + i) * 9 + cols) * i;", ("n", "n")),
+     ("y[((i * rows + 1) * cols + 2) * deep + 3] = x[(((i * rows) * cols) * deep) * more];",
+      ("n, 4, 4, 4, 4", "n, 4, 4, 4"))],
 )  # fmt: skip
 def test_an_array_whose_index_multiplies_a_size_has_a_side_more(body: str, sizes: tuple[str, str]) -> None:
-    text = f"__global__ void k(const float *x, float *y, int rows, int cols) {{ int i = threadIdx.x; {body} }}\n"
+    more = ", int deep, int more" * ("deep" in body)
+    text = f"__global__ void k(const float *x, float *y, int rows, int cols{more}) {{ int i = threadIdx.x; {body} }}\n"
     assert propose_setup(text).arguments[:2] == tuple(
         f"float32[{size}]={fill}" for size, fill in zip(sizes, ("random", "zeros"), strict=True)
     )
@@ -276,3 +289,185 @@ def test_a_name_has_its_last_value_before_the_launch() -> None:
 """
     )
     assert propose_setup(text).call.startswith("k<<<2, dim3(16, 4)>>>(")
+
+
+PLANE = """__global__ void k(const float *a, float *b, int w, int h) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < w * h) b[i] = a[3 * i] + a[3 * i + 2];
+}
+"""
+LINE = """__global__ void k(const float *a, float *b, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) b[i] = a[i] + a[i + n];
+}
+"""
+USERS = {
+    "a function that nobody calls": (
+        LINE,
+        "void solve(const float *in, float *out, int N) {\n"
+        "  int half = N / 2; k<<<(half + 63) / 64, 64>>>(in, out, half); }",
+        "k<<<((n / 2) + 63) / 64, 64>>>(float32[n]=random, float32[n]=zeros, n / 2)",
+        "N = n",
+    ),
+    "its caller in turn": (
+        LINE,
+        "void launch(float *in, float *out, int m) { k<<<m / 64, 64, m * sizeof(float)>>>(in, out, m); }\n"
+        "void solve(float *in, float *out, int N) { launch(in, out, N / 2); }",
+        "k<<<(n / 2) / 64, 64, (n / 2) * 4>>>(float32[n]=random, float32[n]=zeros, n / 2)",
+        "N = n",
+    ),
+    "a plane of blocks in a line": (
+        PLANE,
+        "void solve(const float *in, float *out, int W, int H) { k<<<(W * H + 63) / 64, 64>>>(in, out, W, H); }",
+        "k<<<(n * n + 63) / 64, 64>>>(float32[n, n, 3]=random, float32[n, n]=zeros, n, n)",
+        "W = n, H = n",
+    ),
+    "the command line": (
+        LINE,
+        "int main(int c, char **v) { int N = atoi(v[1]); size_t bytes = 2 * N * sizeof(float); float *x, *y;\n"
+        "  cudaMalloc(&x, bytes); cudaMalloc(&y, N * sizeof(float)); cudaMemset(y, 0, bytes);\n"
+        "  k<<<(N + 63) / 64, 64>>>(x, y, N); }",
+        "k<<<(n + 63) / 64, 64>>>(float32[2 * n]=random, float32[n]=zeros, n)",
+        "N = n",
+    ),
+    "a question": (
+        LINE,
+        'int main() { int N = 0; float *x, *y; printf("N? "); scanf("%d", &N); cudaMalloc(&x, 8 * N);\n'
+        "  cudaMalloc(&y, N * sizeof(float)); k<<<min((N + 63) / 64, 65535), 64>>>(x, y, N); }",
+        "k<<<(n + 63) / 64, 64>>>(float32[(8 * n) / 4]=random, float32[n]=zeros, n)",
+        "N = n",
+    ),
+    "a tensor": (
+        LINE,
+        "torch::Tensor run(torch::Tensor x, torch::Tensor y) { const int size = y.numel();\n"
+        "  k<<<(size + 63) / 64, 64>>>(x.data_ptr<float>(), y.data_ptr<float>(), size); return y; }",
+        "k<<<(n + 63) / 64, 64>>>(float32[n]=random, float32[n]=zeros, n)",
+        "size = n",
+    ),
+    "a block that only the user knows": (
+        LINE,
+        "void solve(float *in, float *out, int N, int T) { k<<<N / T, T>>>(in, out, N); }",
+        "k<<<n / 256, 256>>>(float32[n]=random, float32[n]=zeros, n)",
+        "T = 256, N = n",
+    ),
+    "more shared memory than a block can have": (
+        SHARED.replace("float4 *b", "float *b").replace("b[0].x", "b[0]"),
+        "void solve(float *in, float *out, int N) {\n  k<<<N, 64, N * N * sizeof(float)>>>(in, out, N); }",
+        "k<<<n, 64, 8 * block>>>(float32[n]=random, float32[n]=zeros, n)",
+        "N = n",
+    ),
+    "a block that is bounded": (
+        LINE,
+        "void solve(float *in, float *out, int N) {\n"
+        "  int t = std::min(N, 128); k<<<(N + t - 1) / t, t>>>(in, out, N); }",
+        "k<<<(n + 128 - 1) / 128, 128>>>(float32[n]=random, float32[n]=zeros, n)",
+        "N = n",
+    ),
+    "functions that round up": (
+        LINE,
+        "void solve(float *in, float *out, int N) {\n"
+        "  dim3 g(CEIL_DIV(N, 64), cuda::ceil_div(N, 2)), b(64, 1); dim3 unused(ceil(N / 32.0), ceil(N / 2.0), 1);\n"
+        "  k<<<g, b>>>(in, out, N); }",
+        "k<<<dim3(((n + 64 - 1) / 64), ((n + 2 - 1) / 2)), 64>>>(float32[n, n]=random, float32[n, n]=zeros, n)",
+        "N = n",
+    ),
+    "rounded sides": (
+        PLANE,
+        "void solve(float *in, float *out, int W, int H) {\n"
+        "  dim3 b(16, 16, 1), g(ceil(W / 16.0), ceil(H / 16.0), 1); k<<<g, b>>>(in, out, W, H); }",
+        "k<<<dim3((n + 16 - 1) / 16, (n + 16 - 1) / 16), dim3(16, 16)>>>"
+        "(float32[n, n, 3]=random, float32[n, n]=zeros, n, n)",
+        "W = n, H = n",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", USERS)
+def test_a_size_that_the_file_leaves_to_its_user_is_n(name: str) -> None:
+    kernel_text, host, call, told = USERS[name]
+    setup, line = propose_setup(kernel_text + host), 1 + (kernel_text + host).partition("<<<")[0].count("\n")
+    assert setup.call == call
+    assert setup.assumed == (f"Launched as in line {line}, with {told}." if told else "")
+
+
+def test_a_name_that_two_parts_of_a_program_declare_is_that_of_the_part_before_the_launch() -> None:
+    text = (
+        KERNEL + "__global__ void m(float *a) { }\nint main() {\n"
+        "  { int blocks = 3, threads = 64; k<<<blocks, threads>>>(a, b, 2); }\n"
+        "  { dim3 blocks(2, 2); dim3 threads(8, 8); m<<<blocks, threads>>>(a); }\n"
+        "  { int blocks = 5, threads = 32; m<<<blocks, threads>>>(a); } }\n"
+    )
+    first, second = launch_in_text(text, "k"), launch_in_text(text, "m")
+    assert first and second and (first.grid, first.block) == ((3,), (64,))
+    assert (second.grid, second.block) == ((2, 2), (8, 8))
+
+
+def test_the_area_and_the_steps_of_a_filter_are_small() -> None:
+    text = "__global__ void k(const float *a, float *b, int n, int filter_size, int radius, int stride, int padH) { }\n"
+    assert propose_setup(text).arguments[2:] == ("n", "3", "3", "1", "1")
+
+
+@pytest.mark.parametrize(("body", "call"), [
+    ("b[(blockIdx.y * 16 + threadIdx.y) * n + blockIdx.x * 16 + threadIdx.x] = a[0];",
+     "k<<<dim3((n + 15) / 16, (n + 15) / 16), dim3(16, 16)>>>(float32[n, n]=random, float32[n, n]=zeros, n)"),
+    ("__shared__ float s[T][T + 1]; s[threadIdx.y][threadIdx.x] = a[0]; b[n] = s[0][0];",
+     "k<<<dim3((n + 7) / 8, (n + 7) / 8), dim3(8, 8)>>>(float32[n, n]=random, float32[n, n]=zeros, n)"),
+    ("__shared__ float s[T][T]; for (int j = 0; j < T; j += 2) s[threadIdx.y + j][threadIdx.x] = a[0]; b[n] = s[0][0];",
+     "k<<<dim3((n + 7) / 8, (n + 7) / 8), dim3(8, 2)>>>(float32[n, n]=random, float32[n, n]=zeros, n)"),
+    ("extern __shared__ float s[]; int t = threadIdx.x; s[2 * t] = a[2 * t]; s[2 * t + 1] = a[2 * t + 1]; b[t] = s[t];",
+     "k<<<(n + block - 1) / block, 256, 8 * block>>>(float32[n, 2]=random, float32[n]=zeros, n)"),
+])  # fmt: skip
+def test_a_kernel_alone_gets_a_launch_of_its_own_shape(body: str, call: str) -> None:
+    text = f"#define T 8\n__global__ void k(const float *a, float *b, int n) {{ {body} }}\n"
+    assert propose_setup(text).call == call
+
+
+def test_the_rows_of_a_sparse_matrix_have_an_end_more() -> None:
+    text = """__global__ void k(const int *rows, const int *cols, const float *values, float *y, int n) {
+  int row = blockIdx.x * blockDim.x + threadIdx.x; float sum = 0;
+  if (row < n) { for (int j = rows[row]; j < rows[row + 1]; j++) sum += values[j] * cols[j]; y[row] = sum; }
+}
+"""
+    assert [word.partition("=")[0] for word in propose_setup(text).arguments[:2]] == ["int32[n + 1]", "int32[n]"]
+    assert check_own(propose_setup(text), 200, text, "mine.cu").measurement.status == "ok"
+
+
+def test_an_array_has_the_size_of_its_own_function() -> None:
+    host = "void {}() {{ float *x, *y; int n = {}; cudaMalloc(&x, n * 4); cudaMalloc(&y, n * 4); {}; }}\n"
+    text = LINE + host.format("one", 64, "other<<<1, 64>>>(x, y, n)") + host.format("two", 32, "k<<<1, 32>>>(x, y, n)")
+    assert propose_setup(text).call == "k<<<1, 32>>>(float32[32]=zeros, float32[32]=zeros, 32)".replace(
+        "zeros", "random", 1
+    )
+
+
+def test_one_of_several_sizes_is_not_made_smaller_alone() -> None:
+    text = """__global__ void k(float *a, float *b, int size) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x; for (int j = 0; j < size; j += 4096) b[i] += a[i + j];
+}
+int main() {
+  const int bytes = 1 << 28, threads = 32768; float *a, *b; cudaMalloc(&a, bytes); cudaMalloc(&b, bytes);
+  k<<<threads / 64, 64>>>(a, b, bytes / sizeof(float));
+}
+"""
+    found = launch_in_text(text, "k")
+    assert found is None or not found.grid or prod(map(int, found.grid)) * 64 <= 32768 // 4
+
+
+def test_indices_are_those_of_the_smallest_array() -> None:
+    made = launching(propose_setup(KERNEL), 1)
+    assert len(made.arguments) == 3
+    few = launching(setup_of("k<<<1, 64>>>(int32[64]=indices, int32[3], int32[1])"), 1).arguments[0]
+    assert isinstance(few, np.ndarray) and set(few.tolist()) == {0, 1, 2}
+
+
+def test_a_constant_that_a_template_gets_is_not_made_smaller() -> None:
+    text = """template <int EACH> __global__ void k(const float *a, float *b) {
+  for (int j = 0; j < EACH; j++) b[blockIdx.x] += a[blockIdx.x * EACH + j];
+}
+int main() {
+  const int N = 1 << 26;
+  const int blocks = 1024;
+  float *a, *b; cudaMalloc(&a, N * sizeof(float)); cudaMalloc(&b, blocks * sizeof(float));
+  k<N / blocks><<<blocks, 64>>>(a, b);
+}
+"""
+    found = launch_in_text(text, "k")
+    assert found is None or not found.changed

@@ -257,6 +257,21 @@ __global__ void k(int *a) { real x = (real)3.5f; a[0] = (float)x * 2; }
 __global__ void reads(const real *x, float *y) { float first = x[0]; y[0] = first; }
 __global__ void copies(const __grid_constant__ CUtensorMap map) { }
 """,
+    "limits that the host's compiler defines": """__global__ void k(int *a) {
+    float low = -__FLT_MAX__, most = MAXFLOAT;
+    a[0] = low == -most && __INT_MAX__ > 0 && __DBL_MAX__ > __LONG_MAX__ && __FLT_EPSILON__ > __FLT_MIN__ ? 7 : 1;
+}
+""",
+    "code for nvcc": """#if defined(__NVCC__) && defined(__unix__)
+#define SEVEN __SIZEOF_INT__ + 3
+#endif
+#include <cooperative_groups.h>
+__global__ void k(int *a) { a[0] = SEVEN + cooperative_groups::this_thread_block().thread_rank(); }
+""",
+    "a file of host code beside it": """#include "verify.cpp"
+#include "../reference.c"
+__global__ void k(int *a) { a[0] = 7; }
+""",
     "the branch that is taken": """#define VERSION 2
 #if VERSION == 1
 __global__ void k(float *a, int n) { a[0] = n; }

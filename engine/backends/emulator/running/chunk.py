@@ -501,12 +501,12 @@ def run(machine: Machine, progress: Progress | None = None) -> None:
                 ended()
             if progress is not None:
                 done = first + count
-                progress(done / machine.blocks, f"{machine.program.name}: {done} of {machine.blocks} blocks")
+                progress(done / machine.blocks, f"{readable(machine.program.name)}: {done} of {machine.blocks} blocks")
 
 
 def _check_memory_limits(machine: Machine) -> None:
     """Refuse sizes that no GPU runs."""
-    name, shared, local = machine.program.name, machine.shared_size, machine.local_size
+    name, shared, local = readable(machine.program.name), machine.shared_size, machine.local_size
     static = shared - machine.dynamic_shared
     if static > _STATIC_SHARED or shared > _MOST_SHARED:
         size, limit = (static, _STATIC_SHARED) if static > _STATIC_SHARED else (shared, _MOST_SHARED)
