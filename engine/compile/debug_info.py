@@ -23,12 +23,14 @@ _LABEL = re.compile(r"^(\$?\w+):")
 _WIDTHS = {"b8": 1, "b16": 2, "b32": 4, "b64": 8}
 _DEEPEST = 8  # structs within structs
 _ENCODINGS: dict[int, Kind] = {2: "bool", 4: "float", 5: "int", 6: "char", 7: "uint", 8: "char"}
+_SAME = ("DW_TAG_const_type", "DW_TAG_volatile_type", "DW_TAG_restrict_type", "DW_TAG_typedef")  # of one more name
 Kind = Literal["int", "uint", "float", "bool", "char", "pointer", "struct", "array", "other"]
 
 
 @dataclass(frozen=True)
 class Type:
-    """A type: `name` as in C++, `size` in bytes. `fields`: of a struct; `element`, `count`: of an array."""
+    """A type: `name` as in C++, `size` in bytes. `fields`: of a struct; `element`, `count`: of an array. A pointer to
+    numbers has an `element`, too."""
 
     name: str
     kind: Kind
@@ -228,7 +230,7 @@ class _Reader:
         if entry.tag in ("DW_TAG_pointer_type", "DW_TAG_reference_type", "DW_TAG_rvalue_reference_type"):
             mark = "*" if entry.tag == "DW_TAG_pointer_type" else "&"
             to = self._pointed(entry)
-            return Type(f"{to} {mark}", "pointer", 8)
+            return Type(f"{to} {mark}", "pointer", 8, element=self._number(entry))
         if entry.tag in ("DW_TAG_structure_type", "DW_TAG_class_type", "DW_TAG_union_type"):
             return Type(_name(entry), "struct", size, tuple(self._fields(entry, depth)) if depth < _DEEPEST else ())
         if entry.tag == "DW_TAG_array_type":
@@ -239,6 +241,16 @@ class _Reader:
         if entry.tag == "DW_TAG_typedef":
             return replace(inner, name=_name(entry))
         return inner
+
+    def _number(self, entry: Any) -> Type | None:
+        """Return the type of the numbers that a pointer points to; None: it points to something else."""
+        while "DW_AT_type" in entry.attributes:
+            entry = entry.get_DIE_from_attribute("DW_AT_type")
+            if entry.tag == "DW_TAG_base_type":
+                return self._made(entry, 0)
+            if entry.tag not in _SAME:
+                return None
+        return None
 
     def _pointed(self, entry: Any) -> str:
         """Return the name of what an entry points to, without its fields, as a struct may point to itself."""

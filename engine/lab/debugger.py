@@ -27,6 +27,7 @@ from engine.compile.debug_info import DebugInfo, Function, Location, Type, Varia
 from engine.records import Array, NotRunnable
 
 MOST_ELEMENTS = 64  # of an array that a variable shows
+_LETTERS = {"float": "f", "int": "i", "uint": "u", "char": "i"}  # NumPy's
 NOT_SET, NOT_KEPT = "not set yet", "not kept here by the compiler"
 
 
@@ -255,6 +256,12 @@ class Debugger:
         )  # fmt: skip
 
     @cached_property
+    def _pointers(self) -> dict[str, Type | None]:
+        """What the parameters that are pointers point to."""
+        of_all = (one for function in self._functions for one in function.variables if one.parameter)
+        return {one.name: one.type.element for one in of_all if one.type.kind == "pointer"}
+
+    @cached_property
     def _functions(self) -> tuple[Function, ...]:
         return tuple(sorted(self.info.functions, key=lambda one: one.low))
 
@@ -371,7 +378,7 @@ class Debugger:
                 for one in kind.fields
             )  # fmt: skip
             return Shown(name, kind.name, "", parts=parts)
-        if kind.element is not None and kind.element.size:
+        if kind.kind == "array" and kind.element is not None and kind.element.size:
             size = kind.element.size
             parts = tuple(
                 self._decoded(f"[{at}]", kind.element, data[at * size : at * size + size],
@@ -518,7 +525,11 @@ class Debugger:
         )  # fmt: skip
 
     def _kind(self, array: RecordedArray) -> np.dtype[np.generic]:
-        """Return the type of an array's elements, as the instructions that access it name it."""
+        """Return the type of an array's elements: of the kernel's parameter, else of the first instruction that
+        accesses it."""
+        told = self._pointers.get(array.name) if array.space == "global" else None
+        if told is not None and told.size == array.element and told.kind in _LETTERS:
+            return np.dtype(f"<{_LETTERS[told.kind]}{told.size}")
         found = self.recording.accesses
         chosen = np.flatnonzero(self._touching(array, array.start, array.start + array.size))
         code = found.codes[int(found.code[chosen[0]])] if chosen.size else "u32"

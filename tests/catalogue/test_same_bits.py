@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from engine.backends.backend import quiet
-from engine.backends.emulator.backend import Emulator
-from engine.catalogue import KERNELS, Kernel, default_choice, topic_of
+from engine.backends.emulator import launch
+from engine.backends.emulator.state.schedule import parse_schedule
+from engine.catalogue import KERNELS, Kernel, default_choice, inputs_of, topic_of
 from engine.catalogue.entries import same_bits
 from engine.plan import plan, settle
 from tests.cases import case
@@ -27,9 +27,10 @@ def claimed(dtype: str) -> list[Kernel]:
 
 
 def bits(kernel: Kernel, schedule: str | None, **chosen: object) -> bytes:
+    """The answer in an order, of the same numbers: the numbers of a search differ if the choice has the order."""
     usual = {"n": WIDTHS.get(kernel.topic, N), "dtype": "float32"}
-    choice = settle(replace(default_choice(kernel.name), device="emulator", schedule=schedule, **{**usual, **chosen}))
-    return Emulator().run(plan(choice), quiet).output.tobytes()
+    choice = settle(replace(default_choice(kernel.name), device="emulator", **{**usual, **chosen}))
+    return launch.run(plan(choice), inputs_of(choice), schedule=parse_schedule(schedule)).output.tobytes()
 
 
 CASES = [

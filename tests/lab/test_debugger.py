@@ -178,6 +178,12 @@ def test_a_run_that_fails_is_recorded_up_to_its_failure() -> None:
     assert found.state(line=4, thread=5)["far"] == 5000
 
 
+def test_an_array_has_the_type_of_its_parameter_though_words_are_copied_to_it() -> None:
+    text = "__global__ void f(float *y) {\n  float4 four = {1.5f, -2.0f, 0.0f, 8.0f};\n  *(float4 *)y = four;\n}\n"
+    found = kernel(text, called="f.cu").record(1, 1, (np.zeros(4, np.float32),))
+    assert found.memory("y", found.moments).values == (1.5, -2.0, 0.0, 8.0)
+
+
 def test_a_long_recording_ends_with_a_sentence() -> None:
     text = "__global__ void f(int *y, int n) {\n  int k = 0;\n  while (k < n)\n    ++k;\n  y[threadIdx.x] = k;\n}\n"
     found = kernel(text, called="f.cu").record(1, 32, (np.zeros(32, np.int32), 20_000), most_bytes=1 << 20)
