@@ -100,10 +100,16 @@ def running(
 
 
 @pytest.fixture(scope="package")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def dashboard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int]]:
+    """The dashboard that most tests share: its address and its process."""
+    with running(tmp_path_factory.mktemp("dashboard")) as found:
+        yield found
+
+
+@pytest.fixture(scope="package")
+def address(dashboard: tuple[str, int]) -> str:
     """The dashboard's address."""
-    with served(tmp_path_factory.mktemp("dashboard")) as url:
-        yield url
+    return dashboard[0]
 
 
 @pytest.fixture(scope="package")

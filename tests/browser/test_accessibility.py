@@ -125,6 +125,7 @@ def test_the_tab_key_shows_where_it_is_and_finds_run_early(
 ) -> None:
     page.emulate_media(color_scheme=scheme)
     opened(page, f"{address}{HARRIS}")
+    page.evaluate(SETTLED)  # before it, a part that is drawn again takes the focus with it
     names = []
     for stop in range(1, 11):
         page.keyboard.press("Tab")

@@ -133,7 +133,7 @@ def troubles(page: Page, slide: bool) -> list[str]:
     return here + list(page.evaluate(TYPE, [SMALL, LESSON])) if slide else here
 
 
-@pytest.mark.thorough
+@pytest.mark.sampled(quick=0, thorough=2)
 @pytest.mark.parametrize(
     ("choice", "key"),
     [("heidelberg&show=paper", ""), ("cs121-tiling&rung=matmul_tiled&show=roofline", ""),

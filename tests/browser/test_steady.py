@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import running
 from tests.browser.test_dashboard import HARRIS, opened, run_ended
 from tests.load.process import children
 
@@ -125,7 +125,7 @@ def test_a_first_run_and_a_second_move_nothing_and_say_when(page: Page, address:
     assert watched(page, "run just now") == {"moved": {}, "gone": {}}
 
 
-@pytest.mark.sampled(quick=0, thorough=3)
+@pytest.mark.sampled(quick=0, thorough=4)
 @pytest.mark.parametrize(
     "choice",
     [
@@ -146,30 +146,37 @@ def test_no_element_moves_in_any_kind_of_run(page: Page, address: str, choice: s
     assert watched(page, "Correct" if "present=1" in choice else "run just now") == {"moved": {}, "gone": {}}
 
 
+@contextmanager
+def stopped(processes: Sequence[int]) -> Iterator[None]:
+    for one in processes:
+        os.kill(one, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for one in processes:
+            os.kill(one, signal.SIGCONT)
+
+
 @pytest.mark.thorough
-def test_a_slide_stays_as_it_is_while_its_run_shows_its_progress(page: Page, tmp_path: Path) -> None:
-    with running(tmp_path) as (url, process):
-        opened(page, f"{url}/?ladder=harris&rung=reduce_strided&n=3000&present=1&reveal=all&show=rate")
-        page.evaluate(SETTLED)
-        page.evaluate("""() => {
-          window.most = 0;
-          const hall = document.querySelector('.st-key-hall'), high = hall.offsetHeight;
-          const look = () => {
-            window.most = Math.max(window.most, Math.abs(hall.offsetHeight - high));
-            requestAnimationFrame(look);
-          };
-          look();
-        }""")
-        workers = children(process)
-        for worker in workers:  # else a quick run ends before its progress is shown
-            os.kill(worker, signal.SIGSTOP)
+def test_a_slide_stays_as_it_is_while_its_run_shows_its_progress(page: Page, dashboard: tuple[str, int]) -> None:
+    url, process = dashboard
+    opened(page, f"{url}/?ladder=harris&rung=reduce_strided&n=3000&present=1&reveal=all&show=rate")
+    page.evaluate(SETTLED)
+    page.evaluate("""() => {
+      window.most = 0;
+      const hall = document.querySelector('.st-key-hall'), high = hall.offsetHeight;
+      const look = () => {
+        window.most = Math.max(window.most, Math.abs(hall.offsetHeight - high));
+        requestAnimationFrame(look);
+      };
+      look();
+    }""")
+    with stopped(children(process)):  # else a quick run ends before its progress is shown
         page.keyboard.press("r")
         expect(page.locator(WORKING)).to_be_visible()
         page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
-        for worker in workers:
-            os.kill(worker, signal.SIGCONT)
-        run_ended(page)
-        assert page.evaluate("() => window.most") == 0
+    run_ended(page)
+    assert page.evaluate("() => window.most") == 0
 
 
 def test_a_step_leaves_the_plot_as_it_is_and_marks_another_rung_in_it(page: Page, address: str) -> None:

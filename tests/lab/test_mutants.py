@@ -8,7 +8,7 @@ from engine.lab.templates import TEMPLATES
 from tests.lab.mutants import mutants_of
 from tests.lab.mutation_trials import sample, subjects, tried
 
-QUICK, WHOLE, SEED = 24, 200, 1
+QUICK, WHOLE, SEED = 16, 200, 1
 
 
 def missed(count: int) -> list[str]:
