@@ -81,7 +81,7 @@ def for_search(numbers: Array, count: int, schedule: str | None, sign: int) -> A
         return numbers
     kind, _, seed = str(schedule).partition(":")
     early, drawn = kind == "independent", int(seed or 1)
-    place = count * drawn // 7 % count if early else count - 1  # rarely the first: many begin with it
+    place = turned_place(count, drawn) if early else count - 1  # rarely the first: many begin with it
     if early and drawn % 2 == 0:
         return extremes(count, numbers.dtype, place if drawn % 6 else None, sign)
     start = int(np.argmax(sign * numbers[place : PERIOD - count + place]))
@@ -92,6 +92,11 @@ def for_search(numbers: Array, count: int, schedule: str | None, sign: int) -> A
         found = found.copy()
         found[-1] *= -1
     return found
+
+
+def turned_place(count: int, trial: int) -> int:
+    """Return the place of `count` at which a number stands out in a trial: elsewhere in each of seven."""
+    return count * trial // 7 % count
 
 
 def extremes(count: int, dtype: np.dtype[np.generic], place: int | None, sign: int) -> Array:

@@ -29,6 +29,7 @@ from engine.backends.emulator.instructions.dispatch import not_emulated
 from engine.backends.emulator.launch import explain_errors
 from engine.backends.emulator.loading import load
 from engine.backends.emulator.state.schedule import parse_schedule, schedule_line
+from engine.backends.emulator.watching.races.findings import STARTS_UNDEFINED
 from engine.backends.measure import SHOWN, failed, measure, verdict, with_elements
 from engine.backends.restored import changed, is_const
 from engine.catalogue import kernel_named, topic_of
@@ -382,8 +383,7 @@ def _unset_variables(own: OwnKernel, found: Sequence[Finding]) -> tuple[Finding,
                                                      own.text.count("\n", 0, one.end) + 2)}  # fmt: skip
     unset = {one.line: re.search(r'"(\w+)"', one.message) for one in own.made.warnings if _UNSET in one.message}
     return tuple(
-        Finding(kind, line, None, f"Line {line}: `{name[1]}` {_UNSET}; a variable starts with an undefined value, not "
-                "with zero.")
+        Finding(kind, line, None, f"Line {line}: `{name[1]}` {_UNSET}; {STARTS_UNDEFINED}")
         for line, name in unset.items() if name and line in lines
     )  # fmt: skip
 

@@ -206,7 +206,7 @@ def _is_plane(text: str, name: str) -> bool:
 
 def _tile(text: str, name: str) -> int:
     """Return the side of a kernel's square tile in shared memory, if a block can have it; else the usual one."""
-    numbers = dict(numbers_in(text))
+    numbers = numbers_in(text)
     for first, second in (found for one in _bodies(text, name) for found in _TILE.findall(one)):
         side = numbers.get(first, first)
         if first == second and side.isdecimal() and 4 <= int(side) <= 32:
@@ -216,7 +216,7 @@ def _tile(text: str, name: str) -> int:
 
 def _rows(text: str, name: str, side: int) -> int:
     """Return the rows of threads of a block whose threads walk down a square tile, in steps of these rows."""
-    numbers = dict(numbers_in(text))
+    numbers = numbers_in(text)
     for steps in (step for one in _bodies(text, name) for step in _STEPS.findall(one)):
         top, rows = (numbers.get(one, one) for one in steps)
         if top == str(side) and rows.isdecimal() and 1 <= int(rows) < side:

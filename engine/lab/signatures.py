@@ -182,7 +182,7 @@ def multiple(text: str, kernel: str, array: str) -> int:
     inside = [found[1] for one in values.values() if (found := re.match(rf"&?\s*{array}\s*\+(.*)", one))]
     parts_of = [one for index in (*_indices(body, array), *inside) for one in index.split("+")]
     every = [values.get(one.strip(), one) for one in parts_of]
-    known = dict(numbers_in(text))
+    known = numbers_in(text)
     most = 1
     for found in filter(None, (_PRODUCT.fullmatch(one.strip()) for one in every)):
         name, times = (found[2], found[1]) if found[1] else (found[3], known.get(found[4], found[4]))
@@ -200,9 +200,9 @@ def ends_with_next(text: str, kernel: str, array: str) -> bool:
     return any(one.strip() in nexts for one in _indices(body, array)) and "for" in body
 
 
-def numbers_in(text: str) -> list[tuple[str, str]]:
+def numbers_in(text: str) -> dict[str, str]:
     """Return the macros and constants of a text that are whole numbers, with their digits."""
-    return [(found[1], found[2]) for found in _NUMBER.finditer(text)]
+    return {found[1]: found[2] for found in _NUMBER.finditer(text)}
 
 
 def _body(text: str, kernel: str) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.catalogue.data import extremes
+from engine.catalogue.data import extremes, turned_place
 from engine.lab.arguments import array_names
 from engine.lab.formula import bounds_in, moved_in, names_in, powers_in
 from engine.lab.kernels import OwnKernel
@@ -93,18 +93,19 @@ def _of_formula(right: Formula, passed: Mapping[str, Any], filled: set[str], tri
     number of their type."""
     out = passed.get(right.out)
     arrays = {name: one for name, one in passed.items() if isinstance(one, np.ndarray) and name in filled and one.size}
-    moved, changed = moved_in(right.line), dict[str, Any]()
+    used, moved, powers = names_in(right.line), moved_in(right.line), powers_in(right.line)
+    changed = dict[str, Any]()
     for place, (name, array) in enumerate(arrays.items()):
         if name in moved and trial >= LARGE:
             sorts = re.search(r"sort\b", right.line) is not None
             changed[name] = _falling(array) if sorts and trial == _FALLING else _moved(array, trial, place)
-        elif trial == LARGE and name in names_in(right.line) and isinstance(out, np.ndarray) and _is_wider(out, array):
+        elif trial == LARGE and name in used and isinstance(out, np.ndarray) and _is_wider(out, array):
             changed[name] = _largest(array)
-        elif trial == LARGE and name in names_in(right.line) and array.dtype.kind in "iu" and array.itemsize == 8:
+        elif trial == LARGE and name in used and array.dtype.kind in "iu" and array.itemsize == 8:
             changed[name] = array * array.dtype.type(_BEYOND_INT)
-        elif trial and name in powers_in(right.line) and array.dtype.kind == "f":
+        elif trial and name in powers and array.dtype.kind == "f":
             changed[name] = _powers(array, trial)
-        elif trial == _EQUAL and name in names_in(right.line) and array.dtype.kind in "iuf":
+        elif trial == _EQUAL and name in used and array.dtype.kind in "iuf":
             changed[name] = _with_bounds(array, bounds_in(right.line))
     return changed
 
@@ -115,7 +116,7 @@ def _powers(numbers: Array, trial: int) -> Array:
     if trial == LARGE:
         made += _SHIFT
     else:
-        made[..., made.shape[-1] * trial // 7 % made.shape[-1]] -= _SHIFT
+        made[..., turned_place(made.shape[-1], trial)] -= _SHIFT
     return made.astype(numbers.dtype)
 
 
@@ -162,7 +163,7 @@ def _of_whole_range(numbers: Array, make: np.random.Generator) -> Array:
 def _extremes(numbers: Array, trial: int, sign: int) -> Array:
     """Return `extremes` in the shape of `numbers`: the other number stands elsewhere in each trial, in the last two
     nowhere."""
-    place = numbers.size * trial // 7 % numbers.size if trial < len(SEARCHED) - (sign < 0) else None
+    place = turned_place(numbers.size, trial) if trial < len(SEARCHED) - (sign < 0) else None
     return extremes(numbers.size, numbers.dtype, place, sign).reshape(numbers.shape)
 
 

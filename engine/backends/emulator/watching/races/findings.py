@@ -22,6 +22,7 @@ _HOW_TO_WAIT = "(__pipeline_wait_prior, cp.async.wait_group, or the barrier that
 _MOST_FINDINGS = 50
 _MOST_COUNTED = 10_000
 _FAR = 2  # between blocks
+STARTS_UNDEFINED = "a variable starts with an undefined value, not with zero."
 
 
 class Findings:
@@ -93,9 +94,8 @@ class Findings:
 
     def unset_variable(self, line: int, use: str) -> None:
         """Report the use of a variable that its thread has not set. `use`: "thread 0 of block 0 decides by"."""
-        self.report("uninitialised-variable", line, None,
-                     f"line {line}: {use} a variable that it has not set; a variable starts with an undefined value, "
-                     "not with zero.")  # fmt: skip
+        message = f"line {line}: {use} a variable that it has not set; {STARTS_UNDEFINED}"
+        self.report("uninitialised-variable", line, None, message)
 
     def uninitialised_heap(self, access: Access, lanes: AccessLanes, entry: int, heap: Heap) -> None:
         """Report a read of memory from malloc that no thread has written."""
