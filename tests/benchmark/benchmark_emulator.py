@@ -175,20 +175,25 @@ def source_case(name: str, group: str, text: str, values: Array, expected: Calla
     return Case(name, group, prepare)
 
 
+def planned(kernel: StudentKernel) -> tuple[Plan, dict[str, Array]]:
+    """Return the launch of a student's kernel, and random numbers for it."""
+    source = Source("student.cu", kernel.text, kernel.dtype)
+    launch = Launch("f", source, kernel.grid, kernel.block, ("in", "out", Scalar("uint32", kernel.number)))
+    buffers = (
+        Buffer("in", kernel.dtype, kernel.count, "input"),
+        Buffer("out", kernel.dtype, kernel.out_count, "zero"),
+    )
+    choice = Choice("f", kernel.count, kernel.block[0], dtype=kernel.dtype)
+    whole = Plan(choice, buffers, (launch,), "out", kernel.out_count, 0, 0, 1, kernel.grid[0])
+    return whole, {"in": (1000 * np.random.default_rng(0).random(kernel.count)).astype(kernel.dtype)}
+
+
 def student_case(kernel: StudentKernel) -> Case:
     """A kernel of students, on random numbers."""
 
     def prepare() -> Callable[[bool], Run]:
-        source = Source("student.cu", kernel.text, kernel.dtype)
-        launch = Launch("f", source, kernel.grid, kernel.block, ("in", "out", Scalar("uint32", kernel.number)))
-        buffers = (
-            Buffer("in", kernel.dtype, kernel.count, "input"),
-            Buffer("out", kernel.dtype, kernel.out_count, "zero"),
-        )
-        choice = Choice("f", kernel.count, kernel.block[0], dtype=kernel.dtype)
-        whole = Plan(choice, buffers, (launch,), "out", kernel.out_count, 0, 0, 1, kernel.grid[0])
-        values = (1000 * np.random.default_rng(0).random(kernel.count)).astype(kernel.dtype)
-        return lambda observe: execute(whole, {"in": values}, observers=None if observe else ())
+        whole, inputs = planned(kernel)
+        return lambda observe: execute(whole, inputs, observers=None if observe else ())
 
     return Case(kernel.name, COUNTED, prepare, kernel.least)
 

@@ -27,6 +27,7 @@ WAYS = {
     "all blocks at once": Options(lanes=1 << 22),
     "every register full": Options(flat=True),
     "no outer sums": Options(sums=False, lanes=5 * 64),
+    "no loads together": Options(groups=False),
 }
 
 

@@ -8,12 +8,13 @@ calls cost more than the arithmetic. A multiply-add is postponed until an instru
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from engine.backends.emulator.instructions.registry import Executor, executes
-from engine.backends.emulator.meanings.rounding import buffers, fused, product_is_fused
+from engine.backends.emulator.meanings.rounding import BLOCK, buffers, fused, product_is_fused
 from engine.backends.emulator.meanings.table import operation
 from engine.backends.emulator.ptx.program import Program
 from engine.backends.emulator.ptx.syntax import WIDTHS, Instruction, InvalidPtx, Operand, Pair, Register
@@ -166,17 +167,29 @@ _FUSED = ("fma.rn.f32", "fma.rn.f64")
 _OPERANDS = 4
 
 
-def batch_instructions(program: Program, body: Sequence[Instruction]) -> list[tuple[Instruction, ...]]:
-    """Return a basic block's instructions in an equivalent order: single ones, and batches of multiply-adds."""
-    if not any(item.opcode in _FUSED for item in body):
-        return [(item,) for item in body]
+def batch_instructions(
+    program: Program, body: Sequence[tuple[Instruction, ...]], chains: bool
+) -> list[tuple[Instruction, ...]]:
+    """Return a basic block's instructions in an equivalent order: those that were together, and batches of independent
+    multiply-adds, or of those that add up in turn (`chains`)."""
+    if not any(items[0].opcode in _FUSED for items in body):
+        return list(body)
     made: list[tuple[Instruction, ...]] = []
     batch: list[Instruction] = []
     sources: set[int] = set()
     targets: set[int] = set()
-    for item in body:
-        read, written = set(reads(item, program.carry)), set(writes(item, program.carry))
+    for items in body:
+        item = items[0]
+        read, written = set[int](), set[int]()
+        for each in items:
+            read.update(reads(each, program.carry))
+            written.update(writes(each, program.carry))
         joins = _joins(program, item) and (not batch or item.opcode == batch[0].opcode)
+        if chains and joins and batch and _adds_to(item, batch, targets):
+            batch.append(item)
+            sources, targets = sources | read, targets | written
+            continue
+        joins = joins and not _is_chain(batch)
         # A batch reads all its operands before it writes, so a member may overwrite an operand of another member.
         if batch and (read & targets or (not joins and (item.opcode in _FUSED or written & (sources | targets)))):
             made.append(tuple(batch))
@@ -185,8 +198,20 @@ def batch_instructions(program: Program, body: Sequence[Instruction]) -> list[tu
             batch.append(item)
             sources, targets = sources | read, targets | written
         else:
-            made.append((item,))
+            made.append(items)
     return [*made, tuple(batch)] if batch else made
+
+
+def _is_chain(batch: Sequence[Instruction]) -> bool:
+    """Return whether each multiply-add of a batch adds to the result of the one before it."""
+    return len(batch) > 1 and batch[1].operands[3] == batch[0].operands[0]
+
+
+def _adds_to(item: Instruction, batch: Sequence[Instruction], targets: set[int]) -> bool:
+    """Return whether a multiply-add continues a chain: it adds to the last result, and multiplies none of them."""
+    *factors, addend = item.operands[1:]
+    multiplied = {each.index for each in factors if isinstance(each, Register)}
+    return addend == batch[-1].operands[0] and not multiplied & targets and (len(batch) == 1 or _is_chain(batch))
 
 
 def _joins(program: Program, item: Instruction) -> bool:
@@ -199,6 +224,49 @@ def _joins(program: Program, item: Instruction) -> bool:
 
 def batch_executor(machine: Machine, items: Sequence[Instruction]) -> Executor:
     """Return the executor of a batch."""
+    return _chain_executor(machine, items) if _is_chain(items) else _independent_executor(machine, items)
+
+
+def _chain_executor(machine: Machine, items: Sequence[Instruction]) -> Executor:
+    """Return the executor of multiply-adds that add up in turn."""
+    code, widths, line = items[0].words[-1], machine.program.widths, items[0].line
+    left, right = ([reader(item.operands[at], code, widths, line) for item in items] for at in (1, 2))
+    start = reader(items[0].operands[3], code, widths, line)
+    targets = [item.operands[0].index for item in items if isinstance(item.operands[0], Register)]
+
+    def step(registers: Registers, mask: Mask) -> None:
+        a, b = ([read(registers) for read in each] for each in (left, right))
+        for target, value in zip(targets, fused_in_turn(a, b, start(registers)), strict=True):
+            registers[target] = value
+
+    return step
+
+
+def fused_in_turn(a: Sequence[Array], b: Sequence[Array], c: Array) -> list[Array]:
+    """Return `c = fused(a[k], b[k], c)` for every k in turn, with the same bits. Arrays of two axes."""
+    shape = np.broadcast_shapes(c.shape, *{each.shape for each in (*a, *b)})
+    if math.prod(shape) * len(a) > BLOCK or not product_is_fused():
+        made = []
+        for left, right in zip(a, b, strict=True):
+            c = fused(left, right, c)
+            made.append(c)
+        return made
+    x_real, y_real, answer, turns = buffers.in_turn(c.dtype, (len(a), *shape))
+    for into, parts in ((x_real, a), (y_real, b)):
+        if len({part.shape for part in parts}) == 1:
+            into[...] = np.concatenate(parts).reshape(len(parts), *parts[0].shape)
+        else:
+            for place, part in enumerate(parts):
+                into[place] = part
+    for x, y, product, addend, result in turns:
+        addend[...] = c
+        np.multiply(x, y, out=product)
+        c = result
+    return list(answer.copy())
+
+
+def _independent_executor(machine: Machine, items: Sequence[Instruction]) -> Executor:
+    """Return the executor of a batch of independent multiply-adds."""
     code, widths = items[0].words[-1], machine.program.widths
     operands = dict.fromkeys(operand for item in items for operand in item.operands[1:])
     numbers = {operand: number for number, operand in enumerate(operands)}

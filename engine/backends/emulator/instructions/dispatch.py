@@ -23,9 +23,11 @@ from engine.backends.emulator.instructions import (
 from engine.backends.emulator.instructions.arithmetic import batch_executor, batch_instructions
 from engine.backends.emulator.instructions.contraction import contracted
 from engine.backends.emulator.instructions.convergence import with_warp_sync_hooks
+from engine.backends.emulator.instructions.load_groups import LoadGroup
 from engine.backends.emulator.instructions.registry import MAKERS, Executor
 from engine.backends.emulator.instructions.straight_runs import LEAST, StraightRun, can_join
 from engine.backends.emulator.meanings.table import OPERATIONS, UnknownInstruction
+from engine.backends.emulator.ptx.load_groups import grouped_loads
 from engine.backends.emulator.ptx.program import BasicBlock, Program
 from engine.backends.emulator.ptx.syntax import Instruction, PtxError, Register
 from engine.backends.emulator.ptx.traits import COMPUTING, has_destination, traits_of
@@ -39,14 +41,19 @@ FAMILIES: tuple[ModuleType, ...] = (
     tensor_cores, textures, warp_wide, warpgroup_products,
 )  # fmt: skip
 
+FEW_LANES = (
+    2048  # of a grid, for which calls cost more than arithmetic, and results of many instructions stay in caches
+)
+
 
 def executors_of(machine: Machine, block: BasicBlock) -> list[tuple[Executor, int]]:
     """Return the executors of a block's body, each with its .cu line. PtxError for an unsupported instruction."""
     executors: list[tuple[Executor, int]] = []
     one_by_one = bool(machine.hooks.on_result)  # observers see each result
-    cached = _cached_executors(machine.program, machine.sums, one_by_one)
+    few = machine.options.groups and machine.rows * machine.blocks <= FEW_LANES
+    cached = _cached_executors(machine.program, machine.sums, one_by_one, few)
     body = contracted(machine.program, block.index)
-    batches = [(item,) for item in body] if one_by_one else _batches_of(machine.program, block.index)
+    batches = [(item,) for item in body] if one_by_one else _batches_of(machine.program, block.index, few)
     run: list[tuple[Instruction, Executor]] = []
 
     def end_run(number: int) -> None:
@@ -64,7 +71,7 @@ def executors_of(machine: Machine, block: BasicBlock) -> list[tuple[Executor, in
         try:
             executor = cached.get((block.index, number))
             if executor is None:
-                executor = batch_executor(machine, items) if len(items) > 1 else _executor(machine, item)
+                executor = _together(machine, items) if len(items) > 1 else _executor(machine, item)
                 if executor is not None and traits_of(item.opcode) is COMPUTING:
                     cached[block.index, number] = executor
         except UnknownInstruction:
@@ -85,14 +92,20 @@ def executors_of(machine: Machine, block: BasicBlock) -> list[tuple[Executor, in
 
 
 @lru_cache(maxsize=64)
-def _cached_executors(program: Program, sums: bool, one_by_one: bool) -> dict[tuple[int, int], Executor]:
+def _cached_executors(program: Program, sums: bool, one_by_one: bool, few: bool) -> dict[tuple[int, int], Executor]:
     """Return the executors on registers only, by (block, number in it); all launches of a program share them."""
     return {}
 
 
 @lru_cache(maxsize=1024)
-def _batches_of(program: Program, block: int) -> list[tuple[Instruction, ...]]:
-    return batch_instructions(program, contracted(program, block))
+def _batches_of(program: Program, block: int, few: bool) -> list[tuple[Instruction, ...]]:
+    """Return a block's instructions in an equivalent order: single ones, and those that are executed together."""
+    body = contracted(program, block)
+    return batch_instructions(program, grouped_loads(program, body) if few else [(item,) for item in body], few)
+
+
+def _together(machine: Machine, items: tuple[Instruction, ...]) -> Executor:
+    return LoadGroup(machine, items) if items[0].words[0] == "ld" else batch_executor(machine, items)
 
 
 def with_result_hooks(machine: Machine, item: Instruction, step: Executor) -> Executor:

@@ -21,7 +21,7 @@ from engine.backends.emulator.ptx.syntax import (
 )
 from engine.backends.emulator.ptx.traits import Traits, describe, typed_bits
 from engine.backends.emulator.registers.masks import Mask
-from engine.backends.emulator.registers.operands import Registers, constant, reader, writer
+from engine.backends.emulator.registers.operands import Reader, Registers, constant, reader, writer
 from engine.backends.emulator.registers.values import UNSIGNED, restrict
 from engine.backends.emulator.state.machine import Machine
 from engine.records import Array
@@ -70,10 +70,13 @@ def load_parameter(machine: Machine, item: Instruction) -> Executor:
 @executes(*(Traits(head, "da?v", check=check_access, memory="load") for head in ("ld", "ldu")))
 def load(machine: Machine, item: Instruction) -> Executor:
     """Return the executor of an ld of one register or several."""
-    target, address = item.operands[:2]
-    site, code = site_of(machine, item), item.words[-1]
-    get, offset = address_reader(machine, address, item.line)
-    port = Port(machine, site, offset, address)
+    get, offset = address_reader(machine, item.operands[1], item.line)
+    return load_through(machine, item, get, Port(machine, site_of(machine, item), offset, item.operands[1]))
+
+
+def load_through(machine: Machine, item: Instruction, get: Reader, port: Port) -> Executor:
+    """Return the executor of an ld that accesses memory through a port. `get`: reads its base address."""
+    target, code = item.operands[0], item.words[-1]
     targets = target.items if isinstance(target, Vector) else (target,)
     puts = [writer(part, code, machine.program.widths, item.line) for part in targets]
     guard = guarded_loads(machine.program).get(item)

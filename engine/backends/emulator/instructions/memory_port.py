@@ -414,6 +414,13 @@ class Port:
         else:
             write()
 
+    def known_inside(self, at: Array, words: Words) -> bool:
+        """Return whether all of these offsets in shared memory, int64, are aligned and inside the array."""
+        start, end = self._bounds or (0, words.size)
+        inside, size = at - start, self.site.size
+        bits = int(np.bitwise_or.reduce(inside, axis=None))
+        return bits >= 0 and not (bits | start) & (size - 1) and int(inside.max()) <= end - start - size
+
     # ---- whole accesses
 
     def load(self, raw: Value, mask: Mask) -> list[Array]:

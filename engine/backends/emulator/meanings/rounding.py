@@ -49,12 +49,16 @@ def fused(a: Array, b: Array, c: Array) -> Array:
     return out
 
 
+Turns = tuple[Array, Array, Array, list[tuple[Array, Array, Array, Array, Array]]]
+
+
 class _Buffers(threading.local):
     """Reusable buffers for complex products: allocating new arrays would cost more than the arithmetic."""
 
     def __init__(self) -> None:
         self._made: dict[np.dtype[Any], list[Array]] = {}
         self._views: dict[tuple[np.dtype[Any], tuple[int, ...]], tuple[Array, ...]] = {}
+        self._turns: dict[tuple[np.dtype[Any], tuple[int, ...]], Turns] = {}
 
     def of(self, kind: np.dtype[Any], shape: tuple[int, ...]) -> tuple[Array, ...]:
         """Return three complex arrays x, y, z of that shape with parts of the type `kind`, and the views x.real,
@@ -68,10 +72,22 @@ class _Buffers(threading.local):
                 made[1].imag = -1
                 self._made[kind] = made
                 self._views.clear()
+                self._turns.clear()
             if len(self._views) > 1000:
                 self._views.clear()
             x, y, z = (buffer[:size].reshape(shape) for buffer in made)
             found = self._views[kind, shape] = x, y, z, x.real, x.imag, y.real, z.real
+        return found
+
+    def in_turn(self, kind: np.dtype[Any], shape: tuple[int, ...]) -> Turns:
+        """Return the views x.real, y.real and z.real of three complex arrays of a shape with three axes, and for each
+        number of the first axis the views x, y, z, x.imag and z.real."""
+        found = self._turns.get((kind, shape))
+        if found is None:
+            x, y, z, x_real, x_imag, y_real, z_real = self.of(kind, shape)
+            if len(self._turns) > 100:
+                self._turns.clear()
+            found = self._turns[kind, shape] = x_real, y_real, z_real, list(zip(x, y, z, x_imag, z_real, strict=True))
         return found
 
 

@@ -115,6 +115,34 @@ class Access:
         return replace(self, mask=part, address=restrict(self.address, rows, columns), place=None, takers=None)
 
 
+@dataclass(eq=False)
+class LoadPattern:
+    """Ordinary loads of shared memory by the lanes of `mask`, in one basic block with nothing between them that orders
+    memory. `offsets`: in bytes, int64[loads, height]; the height is 1 if all lanes have one address."""
+
+    sites: tuple[Site, ...]
+    mask: Mask
+    offsets: Array
+
+
+@dataclass(eq=False)
+class Loads:
+    """The loads of a pattern, moved by `distance` bytes, a multiple of 16. The same object whenever the same addresses
+    come again in all blocks."""
+
+    pattern: LoadPattern
+    distance: int
+
+    @cached_property
+    def accesses(self) -> tuple[Access, ...]:
+        """Return the loads one by one."""
+        pattern, offsets = self.pattern, self.pattern.offsets + self.distance
+        return tuple(
+            Access(site, "shared", at[:, None], pattern.mask, None, (), object())
+            for site, at in zip(pattern.sites, offsets, strict=True)
+        )
+
+
 @dataclass(frozen=True)
 class ChunkInfo:
     """The blocks that run together: `rows` threads (padded to warps), of which `threads` exist, by `blocks` blocks.
@@ -137,6 +165,7 @@ class Hooks:
     on_chunk: tuple[Callable[[ChunkInfo], None], ...] = ()
     on_basic_block: tuple[Callable[[BasicBlock, Mask], None], ...] = ()
     on_access: tuple[Callable[[Access], None], ...] = ()
+    on_loads: tuple[Callable[[Loads], None], ...] = ()
     on_copy: tuple[Callable[[Access], None], ...] = ()
     on_free: tuple[Callable[[Access], None], ...] = ()
     on_unwritten: tuple[Callable[[Site, int, int], None], ...] = ()

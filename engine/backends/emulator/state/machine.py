@@ -48,13 +48,15 @@ class Options:
     """How to execute: no option may change an answer or a counter.
 
     `lanes`: lanes per chunk. `flat`: give every register one value per lane. `sums`: keep indices as outer sums.
-    `step_limit`: basic blocks per chunk. `seconds`: limit of the thread's processor time, counted from the creation of
-    these options, so that other work on the computer stops no run.
+    `groups`: execute loads of few lanes together. `step_limit`: basic blocks per chunk. `seconds`: limit of the
+    thread's processor time, counted from the creation of these options, so that other work on the computer stops no
+    run.
     """
 
     lanes: int | None = None
     flat: bool = False
     sums: bool = True
+    groups: bool = True
     step_limit: int = 1_000_000
     seconds: float | None = None
     begun: float = field(default_factory=time.thread_time)

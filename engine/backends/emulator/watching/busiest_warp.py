@@ -9,7 +9,7 @@ import numpy as np
 
 from engine.backends.emulator.ptx.program import BasicBlock
 from engine.backends.emulator.registers.masks import Mask
-from engine.backends.emulator.state.events import Access, ChunkInfo
+from engine.backends.emulator.state.events import Access, ChunkInfo, Loads
 from engine.backends.emulator.state.machine import Machine
 from engine.backends.emulator.watching.counters import LineCounter, counts, warps_of
 from engine.records import Array
@@ -81,6 +81,9 @@ class BusiestWarpLoads(BusiestWarp):
         """Count a load from global memory."""
         if access.site.op == "ld" and access.space == "global" and not {"const", "param"} & access.site.words:
             self.come_to(access.site.line, access.mask)
+
+    def on_loads(self, loads: Loads) -> None:
+        """Count none: these are loads from shared memory."""
 
 
 @counts

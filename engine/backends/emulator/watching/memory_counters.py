@@ -17,7 +17,7 @@ import numpy as np
 from engine.backends.emulator.ptx.program import SharedRequest
 from engine.backends.emulator.registers.masks import WARP, Mask
 from engine.backends.emulator.registers.values import OuterSum, plain
-from engine.backends.emulator.state.events import Access, ChunkInfo
+from engine.backends.emulator.state.events import Access, ChunkInfo, LoadPattern, Loads
 from engine.backends.emulator.state.machine import Machine
 from engine.backends.emulator.watching.counters import LineCounter, counts
 from engine.backends.emulator.watching.wavefronts import SECTOR, WORD, global_sectors_batch, shared_wavefronts_batch
@@ -51,6 +51,7 @@ def aggregated_sectors(access: Access, apart: int) -> int:
 
 
 _CACHED = 1 << 15
+_MOST_PATTERNS = 1 << 10
 _NEVER: list[tuple[int, int]] = []  # an access that was not seen before
 _BEYOND, _FAR = 1 << 20, 1 << 50  # more bytes than shared memory has, and than two arrays are apart
 
@@ -76,11 +77,12 @@ class MemoryRequests(LineCounter):
         super().__init__()
         self._known: dict[Any, tuple[int, int, int]] = {}
         self._again: dict[object, list[tuple[int, int]] | None] = {}  # by place; None: seen once
+        self._patterns: dict[LoadPattern, list[tuple[list[int], int, int]]] = {}  # (line's counts, place, amount)
 
     def on_launch(self, machine: Machine) -> None:
         """Forget the numbers of the last launch's instructions."""
         super().on_launch(machine)
-        self._again = {}
+        self._again, self._patterns = {}, {}
 
     def on_chunk(self, info: ChunkInfo) -> None:
         """Limit the cache of evaluated accesses."""
@@ -107,6 +109,24 @@ class MemoryRequests(LineCounter):
             self._again[place] = [
                 (at, new - old) for at, (old, new) in enumerate(zip(before, row, strict=True)) if new != old
             ]
+
+    def on_loads(self, loads: Loads) -> None:
+        """Count several loads: those of a pattern cost the same wherever it is moved to."""
+        added = self._patterns.get(loads.pattern)
+        if added is None:
+            if len(self._patterns) > _MOST_PATTERNS:
+                self._patterns.clear()
+            added = self._patterns[loads.pattern] = self._cost_of(loads)
+        for row, at, amount in added:
+            row[at] += amount
+
+    def _cost_of(self, loads: Loads) -> list[tuple[list[int], int, int]]:
+        by_line: dict[int, list[int]] = {}
+        for access in loads.accesses:
+            self._count(access, by_line.setdefault(access.site.line, [0] * len(self.names)))
+        return [
+            (self.row(line), at, amount) for line, row in by_line.items() for at, amount in enumerate(row) if amount
+        ]
 
     def _count(self, access: Access, row: list[int]) -> None:
         site, requests = access.site, access.mask.warps

@@ -11,7 +11,7 @@ from engine.backends.emulator.ptx.program import BasicBlock
 from engine.backends.emulator.ptx.syntax import Instruction
 from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.registers.values import Value
-from engine.backends.emulator.state.events import Access, ChunkInfo, Hooks, Site
+from engine.backends.emulator.state.events import Access, ChunkInfo, Hooks, Loads, Site
 from engine.backends.emulator.state.machine import Machine
 from engine.records import Array, Finding
 
@@ -37,6 +37,11 @@ class Observer:
     def on_access(self, access: Access) -> None:
         """A memory instruction is about to take effect; for an asynchronous copy, its read, and its write on
         arrival."""
+
+    def on_loads(self, loads: Loads) -> None:
+        """Several loads of shared memory are about to take effect, with nothing between them that orders memory."""
+        for access in loads.accesses:
+            self.on_access(access)
 
     def on_copy(self, access: Access) -> None:
         """An asynchronous copy to shared memory starts: it may write at any time until its `on_access`. Its values are
@@ -116,6 +121,7 @@ def hooks_of(observers: Sequence[Observer]) -> Hooks:
             one.on_basic_block for kind, one in every if kind.on_basic_block is not Observer.on_basic_block
         ),
         on_access=tuple(one.on_access for kind, one in every if kind.on_access is not Observer.on_access),
+        on_loads=tuple(one.on_loads for kind, one in every if kind.on_access is not Observer.on_access),
         on_copy=tuple(one.on_copy for kind, one in every if kind.on_copy is not Observer.on_copy),
         on_free=tuple(one.on_free for kind, one in every if kind.on_free is not Observer.on_free),
         on_unwritten=tuple(one.on_unwritten for kind, one in every if kind.on_unwritten is not Observer.on_unwritten),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.backends.emulator.instructions.arithmetic import batch_instructions, fused_each
+from engine.backends.emulator.instructions.arithmetic import batch_instructions, fused_each, fused_in_turn
 from engine.backends.emulator.meanings.rounding import fused
 from engine.backends.emulator.ptx.parser import parse
 from engine.backends.emulator.ptx.program import link
@@ -38,8 +38,19 @@ BODIES = {
         "fma.rn.f32 %f4, %f1, %f2, %f3", "ld.global.f32 %f7, [%rd3+12]", "fma.rn.f32 %f5, %f1, %f3, %f3",
         "fma.rn.f32 %f6, %f7, %f1, %f2",
     ),
+    "a chain": ("fma.rn.f32 %f4, %f1, %f2, %f3", "fma.rn.f32 %f5, %f2, %f3, %f4", "fma.rn.f32 %f4, %f3, %f1, %f5",
+                "mov.f32 %f6, %f4"),
+    "a chain that multiplies its first sum": (
+        "fma.rn.f32 %f4, %f1, %f2, %f3", "fma.rn.f32 %f5, %f2, %f3, %f4", "fma.rn.f32 %f6, %f4, %f1, %f5",
+    ),
+    "two chains in turn": ("fma.rn.f32 %f4, %f1, %f2, %f3", "fma.rn.f32 %f5, %f2, %f2, %f3",
+                           "fma.rn.f32 %f4, %f1, %f2, %f4", "fma.rn.f32 %f5, %f2, %f2, %f5", "mov.f32 %f6, %f4"),
+    "a chain that an operand of its own interrupts": (
+        "fma.rn.f32 %f4, %f1, %f2, %f3", "fma.rn.f32 %f4, %f2, %f3, %f4", "mul.f32 %f2, %f1, %f1",
+        "fma.rn.f32 %f4, %f2, %f3, %f4", "mov.f32 %f5, %f2", "mov.f32 %f6, %f3",
+    ),
 }  # fmt: skip
-BATCHES = (3, 1, 3, 2, 1, 3)  # the multiply-adds of the largest one
+BATCHES = (3, 1, 3, 2, 1, 3, 3, 2, 2, 2)  # the multiply-adds of the largest one
 
 
 SHAPES = [((64, 4),) * 3, ((64, 1), (1, 4), (64, 4)), ((1, 1), (64, 4), (64, 1)), ((1, 1),) * 3]
@@ -63,7 +74,8 @@ def test_batches_change_nothing(what: str, largest: int) -> None:
     ]
     assert found[0] == found[1]
     program = link(parse(text, "probe.cu"), "f")
-    sizes = [len(items) for block in program.blocks for items in batch_instructions(program, block.body)]
+    singles = [[(item,) for item in block.body] for block in program.blocks]
+    sizes = [len(items) for body in singles for items in batch_instructions(program, body, chains=True)]
     assert max(sizes) == largest and sum(sizes) == sum(len(block.body) for block in program.blocks)
 
 
@@ -77,3 +89,19 @@ def test_the_same_bits_of_awkward_numbers(kind: type, shapes: tuple[tuple[int, i
         together, apart = fused_each(*many), [fused(*each) for each in zip(*many, strict=True)]
     assert [each.tobytes() for each in together] == [each.tobytes() for each in apart]
     assert [each.shape for each in together] == [each.shape for each in apart]
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("shapes", SHAPES)
+def test_the_same_bits_of_a_chain(kind: type, shapes: tuple[tuple[int, int], ...]) -> None:
+    make = np.random.default_rng(3)
+    awkward = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 1 + 2**-20, 3e-39, 1e38], kind)
+    a, b, (c,) = ([make.choice(awkward, shape) * kind(make.uniform(0.5, 2)) for _ in range(count)]
+                  for shape, count in zip(shapes, (21, 21, 1), strict=True))  # fmt: skip
+    with np.errstate(all="ignore"):
+        together, apart = fused_in_turn(a, b, c), []
+        for left, right in zip(a, b, strict=True):
+            c = fused(left, right, c)
+            apart.append(c)
+    for one, other in zip(together, apart, strict=True):
+        assert one.tobytes() == np.broadcast_to(other, one.shape).tobytes()

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from engine.backends.emulator.registers.masks import WARP
 from engine.backends.emulator.registers.values import plain, spread, starts_of
-from engine.backends.emulator.state.events import Access, ChunkInfo
+from engine.backends.emulator.state.events import Access, ChunkInfo, LoadPattern, Loads
 from engine.records import Array
 
 _FEW = 8  # blocks of a chunk whose shared memory is checked once blocks differ
@@ -142,6 +142,20 @@ def _by_address(fields: list[Array], blocks: int, rows_of_block: int) -> AccessL
     return AccessLanes(address[starts], low, high, block[starts], rows[ends], columns[ends], low * 0, unique)
 
 
+def joined(several: Sequence[AccessLanes]) -> AccessLanes:
+    """Return the lanes of several accesses behind one another."""
+    if len(several) == 1:
+        return several[0]
+
+    def all_of(name: str) -> Array:
+        return np.concatenate([getattr(lanes, name) for lanes in several])
+
+    high = all_of("high")
+    low = high if all(lanes.low is lanes.high for lanes in several) else all_of("low")
+    rows, columns, offset = all_of("rows"), all_of("columns"), all_of("offset")
+    return AccessLanes(all_of("address"), low, high, all_of("block"), rows, columns, offset)
+
+
 _MOST_REMEMBERED = 1 << 20  # addresses of cached accesses
 
 
@@ -156,11 +170,13 @@ class SharedLanes:
         self.unit, self.by_warp, self._in_order = unit, by_warp, in_order
         self._first: dict[tuple[bytes, bytes, int, bytes], tuple[AccessLanes | None, int]] = {}
         self._known: dict[tuple[int, bytes, bytes, int, bytes], AccessLanes | None] = {}
+        self._of_patterns: dict[tuple[LoadPattern, bytes], tuple[AccessLanes | None, int]] = {}
         self._remembered = 0
 
     def start_chunk(self, info: ChunkInfo) -> None:
         """Start a chunk: the first block represents all as long as they do the same."""
         self._info = info
+        self._of_patterns.clear()
         self.sample = np.zeros(1, np.int64)
 
     def start_sampling(self) -> bool:
@@ -197,3 +213,13 @@ class SharedLanes:
             lanes, before = self._first[key]
             self._known[exact] = lanes if lanes is None or start == before else lanes.moved(start - before)
         return self._known[exact]
+
+    def cached_lanes_of_loads(self, loads: Loads) -> AccessLanes | None:
+        """Return the lanes of several loads behind one another, which all read as many units; None if they do not."""
+        key = loads.pattern, self.sample.tobytes()
+        if key not in self._of_patterns:
+            each = [lanes for lanes in map(self.cached_lanes_of, loads.accesses) if lanes is not None]
+            alike = len(each) == len(loads.accesses) and len({lanes.address.size for lanes in each}) == 1
+            self._of_patterns[key] = joined(each) if alike else None, loads.distance
+        lanes, before = self._of_patterns[key]
+        return lanes if lanes is None or before == loads.distance else lanes.moved(loads.distance - before)

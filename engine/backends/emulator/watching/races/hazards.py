@@ -15,7 +15,7 @@ from engine.backends.emulator.ptx.program import BasicBlock
 from engine.backends.emulator.ptx.traits import traits_of
 from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.registers.values import UNSIGNED, plain
-from engine.backends.emulator.state.events import Access, ChunkInfo, Site
+from engine.backends.emulator.state.events import Access, ChunkInfo, Loads, Site
 from engine.backends.emulator.state.heap import Heap
 from engine.backends.emulator.state.machine import Machine
 from engine.backends.emulator.state.memory import RANGE_BITS, DeviceArray
@@ -142,6 +142,13 @@ class Hazards(Observer):
         elif checked is not None and access.space == "global":
             self._on_global(checked)
 
+    def on_loads(self, loads: Loads) -> None:
+        """Check several loads of shared memory."""
+        shadow = self._shared
+        if shadow is None or not self._are_deferred(loads, shadow):
+            for access in loads.accesses:
+                self._on_shared(access)
+
     def on_unwritten(self, site: Site, row: int, column: int) -> None:
         """Report a read of local memory that the thread has not written."""
         self._findings.uninitialised_local(site, self._machine.lane_name(row, column))
@@ -219,14 +226,28 @@ class Hazards(Observer):
         """Return whether the load could be recorded as an open read, without further checks."""
         if access.site.number in self._written_soon:
             return False
-        if self._reads.defer(access, shadow):
+        if self._reads.defer(access.place, shadow):
             return True
         if access.place is None or access.mask.column_index is not None or not self._reads.possible():
             return False
         lanes = self._lanes.cached_lanes_of(access)
         if lanes is not None:
-            self._reads.learn(access, shadow, self._lanes.units(lanes), lanes)
-        return self._reads.defer(access, shadow)
+            self._reads.learn(access.place, (access.site,), shadow, self._lanes.units(lanes), lanes)
+        return self._reads.defer(access.place, shadow)
+
+    def _are_deferred(self, loads: Loads, shadow: Shadow) -> bool:
+        """Return whether all loads could be recorded as open reads."""
+        if self._reads.defer(loads, shadow):
+            return True
+        sites = loads.pattern.sites
+        if loads.pattern.mask.column_index is not None or not self._reads.possible():
+            return False
+        if any(site.part < self._unit or site.number in self._written_soon for site in sites):
+            return False
+        lanes = self._lanes.cached_lanes_of_loads(loads)
+        if lanes is not None:
+            self._reads.learn(loads, sites, shadow, self._lanes.units(lanes), lanes)
+        return self._reads.defer(loads, shadow)
 
     # ---- global memory
 

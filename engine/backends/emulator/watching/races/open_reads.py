@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from engine.backends.emulator.registers.masks import Mask
-from engine.backends.emulator.state.events import Access
+from engine.backends.emulator.state.events import Site
 from engine.backends.emulator.watching.races.access_lanes import AccessLanes
 from engine.backends.emulator.watching.races.clocks import Clocks
 from engine.backends.emulator.watching.races.flags import Stamp
@@ -26,12 +26,15 @@ _FEW = 4  # reads that are not worth deferring
 
 @dataclass(eq=False)
 class KnownRead:
-    """A load that has been checked once, and the units `at` of a shadow that it reads, all of them written before.
+    """A load, or several, that has been checked once, and the units `at` of a shadow that it reads, all of them written
+    before.
 
-    `checked`: the time at which all writes to the units were found to be ordered before it.
+    `lines`: of each unit, or of all. `checked`: the time at which all writes to the units were found to be ordered
+    before it.
     """
 
-    access: Access
+    sites: tuple[Site, ...]
+    lines: Array | int
     shadow: Shadow
     at: Array
     lanes: AccessLanes
@@ -56,9 +59,10 @@ class OpenReads:
         self._unmarked: list[KnownRead] = []
         self._epoch: int | None = None  # current epoch; -1: reads must be checked; None: unknown
 
-    def defer(self, access: Access, shadow: Shadow) -> bool:
-        """Defer an ordinary load if possible, and return whether that is all to do."""
-        known = self._known.get(access.place)
+    def defer(self, place: object, shadow: Shadow) -> bool:
+        """Defer an ordinary load, or several, if possible, and return whether that is all to do. `place`: the same
+        object for the same addresses."""
+        known = self._known.get(place)
         if known is None or known.shadow is not shadow or not self.possible() or not self._ordered(known):
             return False
         if shadow.copies.used and shadow.copies.in_flight_at(known.at, known.pages):
@@ -108,14 +112,19 @@ class OpenReads:
             self._open.clear()
         self.settle()
 
-    def learn(self, access: Access, shadow: Shadow, at: Array, lanes: AccessLanes) -> None:
-        """Allow deferring a load with a known place that reads the units `at`, if all of them have been written."""
+    def learn(
+        self, place: object, sites: tuple[Site, ...], shadow: Shadow, at: Array, lanes: AccessLanes
+    ) -> None:  # fmt: skip
+        """Allow deferring loads with a known place that read the units `at`, if all of them have been written."""
         if (shadow.writer.take(at) >= 0).all():
             self._remembered += at.size
             if self._remembered > _MOST_REMEMBERED:
                 self._known.clear()
                 self._remembered = at.size
-            self._known[access.place] = KnownRead(access, shadow, at, lanes)
+            lines: Array | int = sites[0].line
+            if len(sites) > 1:  # each reads as many units
+                lines = np.repeat(np.array([site.line for site in sites], np.int32), at.size // len(sites))
+            self._known[place] = KnownRead(sites, lines, shadow, at, lanes)
 
     def settle(self) -> None:
         """Record the open reads in the shadow, before another event."""
@@ -124,11 +133,12 @@ class OpenReads:
         self._unmarked.clear()
         if not noted or epoch is None:
             return
-        if len(noted) < _FEW:
-            self._written_soon.update(known.access.site.number for known in noted)
+        if sum(len(known.sites) for known in noted) < _FEW:
+            self._written_soon.update(site.number for known in noted for site in known.sites)
             for known, time in noted.items():
-                lanes, line = known.lanes, known.access.site.line
-                self._record(known.shadow, known.at, (lanes.low, time), (lanes.high, time), line, epoch, lanes.unique)
+                lanes = known.lanes
+                stamps = (lanes.low, time), (lanes.high, time)
+                self._record(known.shadow, known.at, *stamps, known.lines, epoch, lanes.unique)
         else:
             self._record_together(noted, epoch)
 
@@ -139,7 +149,7 @@ class OpenReads:
         at = np.concatenate([known.at for known in reads])
         times = np.repeat(np.fromiter(noted.values(), np.int32, len(reads)), sizes)
         lines = np.zeros(shadow.units, np.int32)
-        lines[at] = np.repeat(np.array([known.access.site.line for known in reads], np.int32), sizes)
+        lines[at] = np.concatenate([np.broadcast_to(np.int32(known.lines), known.at.shape) for known in reads])
         ends = []
         for extreme, start, side in ((np.minimum, np.iinfo(np.int64).max, "low"), (np.maximum, -1, "high")):
             lanes = np.concatenate([getattr(known.lanes, side) for known in reads])
