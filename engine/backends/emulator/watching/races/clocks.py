@@ -169,6 +169,11 @@ class Clocks:
         if self.flags.acquired:
             self.flags.share_acquired(mask, together)
 
+    def is_whole_block(self, mask: Mask, members: Array) -> bool:
+        """Return whether these lanes, which name each other, are all threads of every block, which has one warp: then
+        a __syncwarp() orders what a __syncthreads() does."""
+        return self.rows == WARP and mask.column_index is None and self.simple and self._in_whole_warps(mask, members)
+
     def converge_unordered(self, line: int, opcode: str, mask: Mask) -> None:
         """Record that lanes converge at a warp-wide function that orders no memory."""
         self._unordered[line] = self.tick(), opcode, mask

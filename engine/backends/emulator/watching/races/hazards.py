@@ -99,6 +99,10 @@ class Hazards(Observer):
         """Check the member masks of lanes that converge; only __syncwarp() orders their accesses."""
         self._members.check(line, opcode, mask, members)
         if traits_of(opcode).head == "bar.warp.sync":
+            if self._clocks.is_whole_block(mask, members):
+                self._reads.release(mask)
+                self._clocks.release(mask)
+                return
             self._reads.settle()
             self._clocks.collect(mask, members)
         else:
