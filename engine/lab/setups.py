@@ -416,8 +416,10 @@ def _propose_argument(text: str, written: str, size: str, fill: str, whole: str 
 
 
 def _sizes(words: str) -> tuple[str, ...]:
-    inner = re.fullmatch(r"\s*dim3\s*\((.*)\)\s*", words)
-    return tuple(part.strip() for part in parts(inner[1])) if inner else (words.strip(),)
+    """Return the sizes of `256`, of `dim3(16, 16)`, or of `(16, 16)`."""
+    inner = re.fullmatch(r"\s*(dim3)?\s*\((.*)\)\s*", words)
+    found = tuple(part.strip() for part in parts(inner[2])) if inner else ()
+    return found if inner and (inner[1] or len(found) > 1) else (words.strip(),)
 
 
 def _dim3(sizes: Sequence[str]) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from time import process_time
 
 import numpy as np
@@ -9,7 +11,8 @@ import pytest
 
 import engine
 from engine.lab.checking import check_own
-from engine.lab.formula import FUNCTIONS, check, value_of
+from engine.lab.formula import check, value_of
+from engine.lab.numpy_functions import FUNCTIONS, OF_PARTS
 from engine.lab.setups import Formula, Right, setup_of
 from engine.records import NotRunnable
 from tests.cases import case
@@ -19,6 +22,7 @@ MAKE = np.random.default_rng(7)
 X, Y = (MAKE.standard_normal(1000).astype(np.float32) for _ in "xy")
 A, B = (MAKE.standard_normal((24, 24)).astype(np.float32) for _ in "ab")
 WHOLE = MAKE.integers(-50, 50, 64).astype(np.int32)
+OF_NUMPY = {name: getattr(np, name) for name in (*FUNCTIONS, *OF_PARTS) if hasattr(np, name)}
 KNOWN = {"x": X, "y": Y, "A": A, "B": B, "in": WHOLE}
 PLAIN = [
     "2 * x + y", "x.sum()", "A @ B", "x[1:] - x[:-1]", "np.exp(x) / np.exp(x).sum()", "A.T", "x.cumsum()",
@@ -27,6 +31,14 @@ PLAIN = [
     "flip(in)", "roll(in, 3)", "in[::2]", "concatenate([x, y])",
     "np.concatenate([x, y])", "max([x.sum(), 3.0])", "x.max()", "in.argmax()", "mean(x)", "outer(x, y)",
     "A[0] + A[:, 1]", "bincount(in + 50)", "x ** 2", "A.reshape(4, 144)", "abs(in) % 7", "in & 3", "diff(x)", "x.size",
+    "x.var()", "A.std(axis=1, keepdims=True)", "np.var(x, ddof=1)", "np.maximum.accumulate(in)", "np.pad(x, 1)[:-2]",
+    "np.pad(A, ((1, 0), (0, 2)))", "np.bitwise_xor.reduce(in)", "np.add.reduce(A)", "np.linalg.norm(x)", "np.median(x)",
+    "x * np.pi", "x.shape[0] - in", "A[:, np.newaxis, 0] + x[:3]", "np.logical_and(x > 0, y > 0)", "np.hypot(x, y)",
+    "np.arctan2(x, y)", "np.expm1(x)", "np.log1p(x * x)", "x.astype(int)", "(in * 1000).astype(np.int8)",
+    "in.astype(float) / 3", "np.zeros((2, 3)) + in[:3]", "np.eye(24) @ A", "np.cumprod(1 + in % 3)[:20]",
+    "np.triu(A, 1)", "np.searchsorted(sort(x), y)", "np.unique(in)", "x[np.argsort(y)]", "A.reshape((4, 144))",
+    "np.add.accumulate(in)", "A.max(axis=None)", "np.take(x, in % 9)", "np.bitwise_count(in)", "np.fmod(in, 7)",
+    "np.trace(A)", "np.full((3,), 2.5)", "np.logical_or.reduce(A > 1)",
 ]  # fmt: skip
 
 
@@ -34,17 +46,15 @@ PLAIN = [
 def test_a_line_has_the_value_that_numpy_gives(line: str) -> None:
     known = {f"{name}_" if name == "in" else name: array.astype(np.float64 if array.dtype.kind == "f" else np.int64)
              for name, array in KNOWN.items()}  # fmt: skip
-    functions = {name: getattr(np, name) for name in FUNCTIONS if hasattr(np, name)}
-    wanted = eval(line.replace("in ", "in_ ").replace("in.", "in_.").replace("in)", "in_)").replace("in[", "in_[")
-                  .replace("in,", "in_,").replace("-in_", "-in_"), {"np": np, **functions, **known})  # fmt: skip
+    wanted = eval(re.sub(r"\bin\b", "in_", line), {"np": np, **OF_NUMPY, **known})
     found = value_of(line, KNOWN, {})
-    assert np.array_equal(found.of, wanted) and found.off.shape == found.of.shape
+    assert np.allclose(found.of, wanted, rtol=1e-14, atol=0) and found.of.shape == np.shape(wanted)
+    assert found.off.shape == found.of.shape
 
 
 @pytest.mark.parametrize("line", [line for line in PLAIN if "in" not in line.replace("min", "")])
 def test_what_float32_makes_of_a_line_is_right_and_a_near_miss_is_wrong(line: str) -> None:
-    functions = {name: getattr(np, name) for name in FUNCTIONS if hasattr(np, name)}
-    made = np.asarray(eval(line, {"np": np, **functions, "x": X, "y": Y, "A": A, "B": B}))
+    made = np.asarray(eval(line, {"np": np, **OF_NUMPY, "x": X, "y": Y, "A": A, "B": B}))
     if made.dtype.kind != "f":
         return
     assert check(line, KNOWN, {}, made.astype(np.float32), "out").ok
@@ -53,6 +63,28 @@ def test_what_float32_makes_of_a_line_is_right_and_a_near_miss_is_wrong(line: st
     miss[at] *= np.float32(1.001)
     found = check(line, KNOWN, {}, miss, "out")
     assert not found.ok and found.at in (at, None)
+
+
+def test_the_error_function_is_that_of_cuda() -> None:
+    wanted = np.array([0.5 * each * (1 + math.erf(each / math.sqrt(2))) for each in X.astype(float).tolist()])
+    assert np.allclose(value_of("0.5 * x * (1 + erf(x / sqrt(2)))", KNOWN, {}).of, wanted, rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("x.astype(complex)", "`complex` is no type of numbers"),
+        ("np.pad(x, 10 ** 12)", "at most"),
+        ("np.eye(10 ** 9)", "at most"),
+        ("np.full(10 ** 12, 1)", "at most"),
+        ("np.maximum.outer(x, y)", "none of the operations"),
+        ("np.pad(A, ((1, 2, 3),))", "broadcast"),
+        ("np.gcd(x, y)", "takes other arguments"),
+    ],
+)
+def test_what_a_function_cannot_do_is_said(line: str, sentence: str) -> None:
+    with pytest.raises(NotRunnable, match=sentence):
+        value_of(line, KNOWN, {})
 
 
 def test_sums_in_any_order_are_right_and_a_missing_element_is_not() -> None:

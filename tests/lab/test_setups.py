@@ -65,7 +65,7 @@ def test_a_proposed_launch_fits_the_parameters_and_keeps_given_arguments() -> No
         ("f(1)", "", "setup.no-launch"),
         ("f<<<1>>>()", "", "setup.launch-of-one-size"),
         ("f<<<1, 2>>>()", "y equals x", "setup.no-reference"),
-        ("f<<<1, 2>>>()", "y = median(x)", "setup.unknown-reference"),
+        ("f<<<1, 2>>>()", "y = percentile(x)", "setup.unknown-reference"),
         ("f<<<1, 2>>>()", "y = saxpy(x)", "setup.reference-arguments"),
         ("f<<<m, 2>>>()", "", "setup.unknown-number"),
         ("f<<<1, 2>>>(float33[n])", "", "setup.no-array"),
@@ -94,3 +94,9 @@ def test_a_kernel_that_waits_for_the_grid_is_launched_cooperatively() -> None:
     assert setup_of(setup.call) == setup
     assert check_own(setup, 1000, text, "mine.cu").measurement.status == "ok"
     assert check_own(replace(setup, cooperative=False), 1000, text, "mine.cu").measurement.status == "crashed"
+
+
+def test_sizes_of_several_dimensions_need_no_dim3() -> None:
+    tuples = setup_of("f<<<((n + 31) / 32, 2), (32, 8)>>>(float32[n]=random)")
+    assert tuples == setup_of("f<<<dim3((n + 31) / 32, 2), dim3(32, 8)>>>(float32[n]=random)")
+    assert setup_of("f<<<(n + 255) / (256), (256)>>>(float32[n])").grid == ("(n + 255) / (256)",)

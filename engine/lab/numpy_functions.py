@@ -1,0 +1,313 @@
+"""The functions of NumPy that a formula may call, on numbers with the bound of their roundings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from math import prod
+
+import numpy as np
+
+from engine.lab.bounded import (
+    MOST_PRODUCTS,
+    SUM,
+    Value,
+    add,
+    divide,
+    exact,
+    fits,
+    indexed,
+    matmul,
+    multiply,
+    plain,
+    power,
+    room,
+    rounded,
+    subtract,
+    whole,
+)
+from engine.records import Array, NotRunnable
+
+_MOST_ERRORS = 1 << 22  # elements of erf, which NumPy does not have
+_HALF_UNITS = {"exp": 4, "exp2": 4, "log": 4, "log2": 4, "log10": 6, "sin": 4, "cos": 4, "tan": 8, "tanh": 6, "sqrt": 2,
+               "arctan": 6, "arcsin": 8, "arccos": 8, "sinh": 8, "cosh": 6, "expm1": 4, "log1p": 4,
+               "cbrt": 4, "erf": 6, "arctan2": 8}  # fmt: skip
+
+
+def _function(name: str, slope: Callable[[Array], Array]) -> Callable[[Value], Value]:
+    def apply(one: Value) -> Value:
+        x = one.of.astype(np.float64)
+        return rounded(getattr(np, name)(x), np.abs(slope(x)) * one.off, _HALF_UNITS[name])
+
+    return apply
+
+
+def _sum(one: Value, axis: int | None = None, keepdims: int = 0) -> Value:
+    kept = bool(keepdims)
+    made = np.sum(one.of, axis=axis, keepdims=kept)
+    if np.asarray(made).dtype.kind != "f":
+        return rounded(made, 0.0)
+    count = one.of.size if axis is None else one.of.shape[axis]
+    spread = SUM * np.sqrt(count) * np.sqrt(np.sum(one.of**2, axis=axis, keepdims=kept))
+    return rounded(made, np.sum(one.off, axis=axis, keepdims=kept) + spread, SUM)
+
+
+def _cumsum(one: Value, axis: int | None = None) -> Value:
+    made = np.cumsum(one.of, axis=axis)
+    if made.dtype.kind != "f":
+        return rounded(made, 0.0)
+    count = np.arange(1, made.shape[0 if axis is None else axis] + 1)
+    shape = [1] * made.ndim
+    shape[0 if axis is None else axis] = -1
+    spread = SUM * np.sqrt(count.reshape(shape) * np.cumsum(one.of**2, axis=axis))
+    return rounded(made, np.cumsum(one.off, axis=axis) + spread, SUM)
+
+
+def _mean(one: Value, axis: int | None = None, keepdims: int = 0) -> Value:
+    count = one.of.size if axis is None else one.of.shape[axis]
+    return divide(_sum(one, axis, keepdims), exact(np.asarray(float(count))))
+
+
+def _prod(one: Value, axis: int | None = None) -> Value:
+    made = np.asarray(np.prod(one.of, axis=axis))
+    count = one.of.size if axis is None else one.of.shape[axis]
+    return rounded(made, 0.0, 2.0 * count)
+
+
+def _of_axis(name: str) -> Callable[..., Value]:
+    def apply(one: Value, axis: int | None = None, keepdims: int = 0) -> Value:
+        made = np.asarray(getattr(np, name)(one.of, axis=axis, keepdims=bool(keepdims)))
+        off = np.max(one.off, axis=axis, keepdims=bool(keepdims)) if made.dtype.kind == "f" else np.zeros(made.shape)
+        return Value(made, np.asarray(off))
+
+    return apply
+
+
+def _var(one: Value, axis: int | None = None, ddof: int = 0, keepdims: int = 0) -> Value:
+    count = one.of.size if axis is None else one.of.shape[axis]
+    off_mean = subtract(one, _mean(one, axis, 1))
+    return divide(_sum(multiply(off_mean, off_mean), axis, keepdims), exact(np.asarray(float(count - ddof))))
+
+
+def _std(one: Value, axis: int | None = None, ddof: int = 0, keepdims: int = 0) -> Value:
+    return _sqrt(_var(one, axis, ddof, keepdims))
+
+
+def _norm(one: Value, axis: int | None = None, keepdims: int = 0) -> Value:
+    return _sqrt(_sum(multiply(one, one), axis, keepdims))
+
+
+def _median(one: Value, axis: int | None = None, keepdims: int = 0) -> Value:
+    made = np.asarray(np.median(one.of, axis=axis, keepdims=bool(keepdims)))
+    return rounded(made, np.asarray(np.max(one.off, axis=axis, keepdims=bool(keepdims))))
+
+
+def _cumprod(one: Value, axis: int | None = None) -> Value:
+    made = np.cumprod(one.of, axis=axis)
+    return rounded(made, 0.0, 2.0 * one.of.size)
+
+
+def _of_ufunc(name: str, how: str) -> Callable[..., Value]:
+    """Return `accumulate` or `reduce` of a function that rounds nothing."""
+
+    def apply(one: Value, axis: int | None = 0, keepdims: int = 0) -> Value:
+        more = {"keepdims": bool(keepdims)} if how == "reduce" else {}
+        made = np.asarray(getattr(getattr(np, name), how)(one.of, axis=axis, **more))
+        off = np.full(made.shape, one.off.max(initial=0)) if made.dtype.kind == "f" else np.zeros(made.shape)
+        return Value(made, off)
+
+    return apply
+
+
+def _first_axis(function: Callable[..., Value]) -> Callable[..., Value]:
+    """Return a function of all numbers as one of the first axis, which is what `add.reduce` and its kin take."""
+    return lambda one, axis=0, **named: function(one, axis=axis, **named)
+
+
+def _softmax(one: Value, axis: int = -1) -> Value:
+    powers = FUNCTIONS["exp"](subtract(one, _of_axis("max")(one, axis, 1)))
+    return divide(powers, _sum(powers, axis, 1))
+
+
+def _sqrt(one: Value) -> Value:
+    return FUNCTIONS["sqrt"](one)
+
+
+def _hypot(one: Value, two: Value) -> Value:
+    return _sqrt(add(multiply(one, one), multiply(two, two)))
+
+
+def _arctan2(one: Value, two: Value) -> Value:
+    fits(one, two)
+    y, x = one.of.astype(np.float64), two.of.astype(np.float64)
+    off = (np.abs(x) * one.off + np.abs(y) * two.off) / np.maximum(x * x + y * y, np.finfo(np.float64).tiny)
+    return rounded(np.arctan2(y, x), off, _HALF_UNITS["arctan2"])
+
+
+def _erf(one: Value) -> Value:
+    if one.of.size > _MOST_ERRORS:
+        raise NotRunnable("The erf of this formula takes too long: choose a smaller N.")
+    x = one.of.astype(np.float64)
+    made = np.array([math.erf(each) for each in x.ravel().tolist()]).reshape(x.shape)
+    return rounded(made, 2 / np.sqrt(np.pi) * np.exp(-x * x) * one.off, _HALF_UNITS["erf"])
+
+
+def _pad(one: Value, widths: Value) -> Value:
+    sides = np.broadcast_to(widths.of, (one.of.ndim, 2))
+    room(prod(int(size + sum(side)) for size, side in zip(one.of.shape, sides.tolist(), strict=True)))
+    return Value(np.pad(one.of, sides), np.pad(one.off, sides))
+
+
+def _take(one: Value, at: Value, axis: int | None = None) -> Value:
+    return Value(np.asarray(np.take(one.of, at.of, axis)), np.asarray(np.take(one.off, at.of, axis)))
+
+
+def _sorted(one: Value, axis: int = -1) -> Value:
+    return Value(np.sort(one.of, axis=axis), np.full(one.of.shape, one.off.max(initial=0)))
+
+
+def _sizes(given: Sequence[Value]) -> list[int]:
+    """Return whole numbers, which are given one by one or as a tuple."""
+    if len(given) == 1 and given[0].of.ndim == 1:
+        given = [indexed(given[0], place) for place in range(given[0].of.size)]
+    return [whole(each) for each in given]
+
+
+def _moved(name: str) -> Callable[..., Value]:
+    """Return a function that moves numbers: the same moves for the bounds."""
+
+    def apply(one: Value, *given: Value, **named: int) -> Value:
+        numbers = _sizes(given)
+        if name in ("repeat", "tile"):
+            room(one.of.size * prod(numbers[:1]))
+        move = getattr(np, name)
+        if name == "reshape":
+            return Value(one.of.reshape(numbers), one.off.reshape(numbers))
+        return Value(move(one.of, *numbers, **named), move(one.off, *numbers, **named))
+
+    return apply
+
+
+def _chosen(name: str) -> Callable[..., Value]:
+    return lambda *values: plain(getattr(np, name), *values)
+
+
+def _arange(*given: Value) -> Value:
+    numbers = [whole(each) for each in given]
+    room(len(range(*numbers)))
+    return exact(np.arange(*numbers))
+
+
+def _filled(number: float) -> Callable[..., Value]:
+    def apply(*given: Value) -> Value:
+        sizes = _sizes(given)
+        room(prod(sizes))
+        return exact(np.full(sizes, number))
+
+    return apply
+
+
+def _full(sizes: Value, number: Value) -> Value:
+    shape = _sizes([sizes])
+    room(prod(shape))
+    return Value(np.full(shape, number.of), np.full(shape, number.off))
+
+
+def _eye(size: Value) -> Value:
+    room(whole(size) ** 2)
+    return exact(np.eye(whole(size)))
+
+
+def _bincount(one: Value, minlength: int = 0) -> Value:
+    room(max(minlength, int(one.of.max(initial=0))))
+    return exact(np.bincount(one.of.ravel(), minlength=minlength))
+
+
+def _where(condition: Value, one: Value, two: Value) -> Value:
+    fits(condition, one, two)
+    chosen = condition.of.astype(bool)
+    made = np.where(chosen, one.of, two.of)
+    return Value(made, np.where(chosen, one.off, two.off) if made.dtype.kind == "f" else np.zeros(made.shape))
+
+
+def _outer(one: Value, two: Value) -> Value:
+    flat, other = _moved("ravel")(one), _moved("ravel")(two)
+    return multiply(Value(flat.of[:, None], flat.off[:, None]), Value(other.of[None, :], other.off[None, :]))
+
+
+def _convolve(one: Value, two: Value) -> Value:
+    if one.of.size * two.of.size > MOST_PRODUCTS:
+        raise NotRunnable("The convolution of this formula takes too long: choose a smaller N.")
+    made = np.convolve(one.of, two.of, "same")
+    if made.dtype.kind != "f":
+        return rounded(made, 0.0)
+    carried = np.convolve(np.abs(one.of), two.off, "same") + np.convolve(one.off, np.abs(two.of), "same")
+    spread = SUM * np.sqrt(min(one.of.size, two.of.size) * np.convolve(one.of**2, two.of**2, "same"))
+    return rounded(made, carried + spread, SUM)
+
+
+# Functions that move numbers, that choose or compare them, others that round nothing, and those with a reduce and an
+# accumulate that round nothing.
+MOVING = (
+    "transpose", "ravel", "flip", "fliplr", "flipud", "roll", "rot90", "repeat", "tile", "reshape", "diag", "squeeze",
+    "swapaxes", "expand_dims", "tril", "triu",
+)  # fmt: skip
+COMPARING = (
+    "maximum", "minimum", "fmax", "fmin", "logical_and", "logical_or", "logical_xor", "logical_not", "equal",
+    "not_equal", "less", "less_equal", "greater", "greater_equal",
+)  # fmt: skip
+EXACT = (
+    "abs", "absolute", "fabs", "floor", "ceil", "round", "rint", "trunc", "sign", "mod", "remainder", "fmod",
+    "floor_divide", "isnan", "isinf", "isfinite", "signbit", "copysign", "bitwise_and", "bitwise_or", "bitwise_xor",
+    "invert", "left_shift", "right_shift", "bitwise_count", "gcd", "lcm",
+)  # fmt: skip
+REDUCING = ("maximum", "minimum", "bitwise_and", "bitwise_or", "bitwise_xor", "logical_and", "logical_or")
+
+
+FUNCTIONS: dict[str, Callable[..., Value]] = {
+    "exp": _function("exp", np.exp),
+    "exp2": _function("exp2", lambda x: np.log(2) * np.exp2(x)),
+    "log": _function("log", lambda x: 1 / x),
+    "log2": _function("log2", lambda x: 1.5 / x),
+    "log10": _function("log10", lambda x: 0.5 / x),
+    "sqrt": _function("sqrt", lambda x: 0.5 / np.sqrt(x)),
+    "sin": _function("sin", np.cos),
+    "cos": _function("cos", np.sin),
+    "tan": _function("tan", lambda x: 1 + np.tan(x) ** 2),
+    "tanh": _function("tanh", lambda x: 1 - np.tanh(x) ** 2),
+    "sinh": _function("sinh", np.cosh),
+    "cosh": _function("cosh", np.sinh),
+    "arctan": _function("arctan", lambda x: 1 / (1 + x * x)),
+    "arcsin": _function("arcsin", lambda x: 1 / np.sqrt(1 - x * x)),
+    "arccos": _function("arccos", lambda x: 1 / np.sqrt(1 - x * x)),
+    "log1p": _function("log1p", lambda x: 1 / (1 + x)),
+    "expm1": _function("expm1", np.exp),
+    "cbrt": _function("cbrt", lambda x: 1 / (3 * np.cbrt(x) ** 2)),
+    "hypot": _hypot, "arctan2": _arctan2, "erf": _erf,
+    "sum": _sum, "cumsum": _cumsum, "mean": _mean, "prod": _prod, "cumprod": _cumprod, "var": _var, "std": _std,
+    "norm": _norm, "median": _median, "softmax": _softmax, "sort": _sorted,
+    **{name: _of_axis(name) for name in ("max", "min", "argmax", "argmin", "any", "all")},
+    **{name: _moved(name) for name in MOVING},
+    **{name: _chosen(name) for name in (*COMPARING, *EXACT)},
+    "add": add, "subtract": subtract, "multiply": multiply, "divide": divide, "true_divide": divide, "power": power,
+    "negative": lambda one: Value(-one.of, one.off), "reciprocal": lambda one: divide(exact(np.asarray(1.0)), one),
+    "dot": matmul, "matmul": matmul, "inner": matmul, "vdot": matmul, "outer": _outer, "convolve": _convolve,
+    "where": _where, "pad": _pad, "take": _take,
+    "arange": _arange, "zeros": _filled(0.0), "ones": _filled(1.0), "full": _full, "eye": _eye, "bincount": _bincount,
+    "zeros_like": lambda one: exact(np.zeros_like(one.of)), "ones_like": lambda one: exact(np.ones_like(one.of)),
+    "len": lambda one: exact(np.asarray(len(one.of))),
+    "diff": lambda one: subtract(indexed(one, slice(1, None)), indexed(one, slice(None, -1))),
+    "clip": lambda one, low, high: plain(np.clip, one, low, high),
+    "square": lambda one: multiply(one, one),
+    "trace": lambda one: _sum(_moved("diag")(one)),
+    "argsort": lambda one: exact(np.argsort(one.of, kind="stable")),
+    "searchsorted": lambda one, two: exact(np.asarray(np.searchsorted(one.of, two.of))),
+    "flatnonzero": lambda one: exact(np.flatnonzero(one.of)),
+    "unique": lambda one: Value(np.unique(one.of), np.full(np.unique(one.of).shape, one.off.max(initial=0))),
+    "count_nonzero": lambda one: exact(np.asarray(np.count_nonzero(one.of))),
+    "add.reduce": _first_axis(_sum), "add.accumulate": _first_axis(_cumsum),
+    "multiply.reduce": _first_axis(_prod), "multiply.accumulate": _first_axis(_cumprod),
+    **{f"{name}.{how}": _of_ufunc(name, how) for name in REDUCING for how in ("reduce", "accumulate")},
+}  # fmt: skip
+# Functions of several arrays that are given as one list or tuple.
+OF_PARTS = ("concatenate", "stack", "hstack", "vstack")
