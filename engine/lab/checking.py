@@ -45,7 +45,7 @@ from engine.lab.references import reference_named
 from engine.lab.setups import Launching, Right, Setup, check_right, launching
 from engine.lab.signatures import bare, kernels_in
 from engine.lab.top_level import declarations
-from engine.lab.trials import ORDERS, SEARCHED, fitting, searches, trial_of
+from engine.lab.trials import LARGE, ORDERS, SEARCHED, fitting, searches, trial_of
 from engine.machine.environment import environment
 from engine.model.estimate import Estimate
 from engine.plan import plan, settle
@@ -188,12 +188,28 @@ def check_own(
         if _is_missed(other, setup.sized):
             if size < n and _is_missed(at_size := _checked_own(setup, size, text, file_name, schedule)):
                 return _only_here(found, at_size, size)
-            return _differs(other, size if setup.sized else None, numbers=True)
+            return _differs(other, size if setup.sized else None, numbers=True, asked=schedule)
+    several = _several_passes(setup, n, _size_in(ORDERS[LARGE - 1], fewer))
+    if several is not None:
+        other = _checked_own(setup, several, text, file_name, schedule, LARGE)
+        if _is_missed(other):
+            return _differs(other, several, numbers=True, asked=schedule)
     for size in _sizes_near(fewer, setup) if setup.sized else ():
         other = _checked_own(setup, size, text, file_name, schedule)
         if _is_missed(other):
             return _only_here(found, other, size)
     return found
+
+
+def _several_passes(setup: Setup, n: int, tried: int) -> int | None:
+    """Return a size up to n at which some threads of a grid that does not grow have three elements: sums of a thread
+    are large only there. None if the grid grows, or `tried` is as large."""
+    sizes = (*setup.grid, *setup.block)
+    if not setup.sized or any(re.search(r"\bn\b", words) for words in sizes):
+        return None
+    made = launching(setup, n)
+    size = min(n, 2 * prod(made.grid) * prod(made.block) + 1)
+    return size if size > tried else None
 
 
 def _sizes_near(n: int, setup: Setup) -> tuple[int, ...]:
@@ -244,13 +260,14 @@ def _size_in(order: str, size: int) -> int:
     return max(size >> 3, min(size, _MOST_IN_WAVES)) if order.startswith("waves") else size
 
 
-def _differs(other: Checked, n: int | None, numbers: bool) -> Checked:
-    """Return a further run in place of the first, without counts, which belong to the run that was asked for. `n`: None
-    if the launch has sizes of its own."""
+def _differs(other: Checked, n: int | None, numbers: bool, asked: str | None = None) -> Checked:
+    """Return a further run in place of the first, without counts, which belong to the run that was asked for, in the
+    order `asked`. `n`: None if the launch has sizes of its own."""
     measurement = other.measurement
-    order = schedule_line(parse_schedule(measurement.choice.schedule))
     what = " and ".join(["with other numbers"] * numbers + ([] if n is None else [f"at N = {n:,}"]))
-    remark = f"The run that you asked for was right. This one, {what} in another order ({order}), was not."
+    if measurement.choice.schedule != asked:
+        what += f" in another order ({schedule_line(parse_schedule(measurement.choice.schedule))})"
+    remark = f"The run that you asked for was right. This one, {what}, was not."
     return replace(other, measurement=replace(measurement, counts=None), remark=remark)
 
 

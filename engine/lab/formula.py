@@ -38,7 +38,7 @@ from engine.lab.bounded import (
 from engine.lab.numpy_functions import COMPARING, FUNCTIONS, MOVING, OF_PARTS
 from engine.records import Array, Check, NotRunnable
 
-LONGEST, MOST_NODES = 400, 200
+LONGEST, MOST_NODES = 400, 400
 _SLACK = 2.0  # a kernel may round an intermediate value once more than the line does
 
 
@@ -100,7 +100,7 @@ def parse(line: str) -> ast.expr:
     try:
         if len(line) > LONGEST:
             raise NotRunnable(f"A formula has at most {LONGEST} characters.")
-        tree = ast.parse(_KEYWORD.sub(r"\g<0>_", line.strip()), mode="eval").body
+        tree = _tree(line.strip())
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise NotRunnable(f"{line!r} is not a line of NumPy such as a * x + y or x.sum().") from None
     if sum(1 for _ in ast.walk(tree)) > MOST_NODES:
@@ -109,6 +109,15 @@ def parse(line: str) -> ast.expr:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute):
             _refuse_unknown(_function_of(node.func, [])[0], line)
     return tree
+
+
+def _tree(line: str) -> ast.expr:
+    """Return the tree of a line, in which parameters may have words of Python as names; or that of Python's own words,
+    which is no formula but has parts that can be named."""
+    try:
+        return ast.parse(_KEYWORD.sub(r"\g<0>_", line), mode="eval").body
+    except SyntaxError:
+        return ast.parse(line, mode="eval").body
 
 
 def names_in(line: str) -> frozenset[str]:
@@ -225,7 +234,7 @@ def _evaluate(node: ast.expr, known: Mapping[str, Value], line: str) -> Value:
             return exact(np.asarray(inner(part).of.size))
         case ast.List(elts=parts) | ast.Tuple(elts=parts):
             return stacked([inner(part) for part in parts])
-        case ast.Call(func=function, args=given, keywords=keywords):
+        case ast.Call(func=ast.Name() | ast.Attribute() as function, args=given, keywords=keywords):
             name, given = _function_of(function, given)
             if name == _CAST and len(given) == 2 and not keywords:
                 return _cast(inner(given[0]), _kind_of(given[1], line))

@@ -494,3 +494,18 @@ def test_a_counting_sort_may_use_its_numbers_as_indices():
 def test_a_sort_gets_falling_numbers(steps: str, status: str) -> None:
     setup = setup_of("f<<<1, (n + 1) / 2>>>(int32[n]=random, n)", "a = sort(a)")
     assert check_own(setup, 50, ODD_EVEN.replace("STEPS", steps), "mine.cu").measurement.status == status
+
+
+STRIDED = """__global__ void f(const int *in, unsigned long long *out, int n) {
+    long long sum = 0;
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) sum += in[i];
+    atomicAdd(out, (unsigned long long)sum);
+}"""
+
+
+def test_a_sum_of_a_thread_is_too_large_for_its_type_only_where_it_has_several_elements() -> None:
+    setup = setup_of("f<<<64, 256>>>(int32[n]=random, int64[1], n)", "out = in.sum()")
+    assert check_own(setup, 100_000, STRIDED, "mine.cu").measurement.status == "ok"
+    found = check_own(setup, 100_000, STRIDED.replace("long long sum", "int sum"), "mine.cu")
+    assert found.measurement.status == "wrong"
+    assert found.remark is not None and found.remark.endswith("with other numbers and at N = 32,769, was not.")

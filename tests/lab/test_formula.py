@@ -80,6 +80,9 @@ def test_the_error_function_is_that_of_cuda() -> None:
         ("np.maximum.outer(x, y)", "none of the operations"),
         ("np.pad(A, ((1, 2, 3),))", "broadcast"),
         ("np.gcd(x, y)", "takes other arguments"),
+        ("sum([x[i] for i in range(3)])", "no function `range`"),
+        ("sum([x[i] for i in A])", "for i in A]` is none of the operations"),
+        ("(lambda: x)()", "is none of the operations"),
     ],
 )
 def test_what_a_function_cannot_do_is_said(line: str, sentence: str) -> None:
@@ -118,7 +121,7 @@ def test_whole_numbers_wrap_as_the_type_of_the_answer() -> None:
      "x.tofile('a')",
      "exec('1')", "'a' * 9", "x := 1", "x.sum(out=y)", "f'{x}'", "x if x else y", "9 ** 9 ** 9", "arange(10 ** 12)",
      "zeros(10 ** 6, 10 ** 6)", "outer(x, x)[0].sum().T.T @ 3", "x[10 ** 30]", "repeat(x, 10 ** 9)", "x.nosuch()",
-     "z + 1", "x +", "x + " * 50 + "x", "x; y", "", "1 << 10 ** 9"],
+     "z + 1", "x +", "x+" * 150 + "x", "x; y", "", "1 << 10 ** 9"],
 )  # fmt: skip
 def test_what_is_no_formula_is_refused_in_a_sentence(line: str) -> None:
     try:
