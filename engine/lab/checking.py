@@ -45,7 +45,7 @@ from engine.lab.references import reference_named
 from engine.lab.setups import Launching, Right, Setup, check_right, launching
 from engine.lab.signatures import bare, kernels_in
 from engine.lab.top_level import declarations
-from engine.lab.trials import LARGE, ORDERS, SEARCHED, fitting, searches, trial_of
+from engine.lab.trials import LARGE, ORDERS, SEARCHED, fitting, no_number, searches, trial_of
 from engine.machine.environment import environment
 from engine.model.estimate import Estimate
 from engine.plan import plan, settle
@@ -186,6 +186,9 @@ def check_own(
         if not ends and _checked_own(setup, size, text, file_name, None).measurement.status == "deadlock":
             continue  # not for the order of blocks: lanes of a warp wait for each other
         if _is_missed(other, setup.sized):
+            unwritten = _unwritten(setup, other)
+            if unwritten is not None:
+                return replace(other, remark=unwritten)
             if size < n and _is_missed(at_size := _checked_own(setup, size, text, file_name, schedule)):
                 return _only_here(found, at_size, size)
             return _differs(other, size if setup.sized else None, numbers=True, asked=schedule)
@@ -199,6 +202,20 @@ def check_own(
         if _is_missed(other):
             return _only_here(found, other, size)
     return found
+
+
+def _unwritten(setup: Setup, other: Checked) -> str | None:
+    """Return a sentence if the first wrong element of a further run is one that the kernel does not write."""
+    check, right = other.measurement.check, setup.right
+    kind = next((np.dtype(one.dtype) for one in other.arrays if right is not None and one.name == right.out), None)
+    if check is None or check.ok or right is None or kind is None or kind.kind not in "iuf":
+        return None
+    if not np.array_equal(check.result, no_number(kind), equal_nan=kind.kind == "f") or np.isnan(check.expected):
+        return None
+    return (
+        f"The run that you asked for was right, because arrays start with zeros there. The kernel does not write this "
+        f"element of `{right.out}`. If the launch clears the array first, write =zeros behind it."
+    )
 
 
 def _several_passes(setup: Setup, n: int, tried: int) -> int | None:

@@ -35,7 +35,7 @@ from engine.lab.bounded import (
     subtract,
     whole,
 )
-from engine.lab.numpy_functions import COMPARING, FUNCTIONS, MOVING, OF_PARTS
+from engine.lab.numpy_functions import FUNCTIONS, OF_PARTS
 from engine.records import Array, Check, NotRunnable
 
 LONGEST, MOST_NODES = 400, 400
@@ -43,7 +43,7 @@ _SLACK = 2.0  # a kernel may round an intermediate value once more than the line
 
 
 # Names of parameters that are words of Python; they are read with an underscore behind them.
-_KEYWORD = re.compile(
+KEYWORD = re.compile(
     rf"\b({'|'.join(sorted({*kwlist} - {'True', 'False', 'None', 'and', 'or', 'not', 'if', 'else'}))})\b"
 )
 
@@ -107,7 +107,7 @@ def parse(line: str) -> ast.expr:
         raise NotRunnable(f"{line!r} has too many parts for a formula.")
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute):
-            _refuse_unknown(_function_of(node.func, [])[0], line)
+            _refuse_unknown(function_of(node.func, [])[0], line)
     return tree
 
 
@@ -115,86 +115,18 @@ def _tree(line: str) -> ast.expr:
     """Return the tree of a line, in which parameters may have words of Python as names; or that of Python's own words,
     which is no formula but has parts that can be named."""
     try:
-        return ast.parse(_KEYWORD.sub(r"\g<0>_", line), mode="eval").body
+        return ast.parse(KEYWORD.sub(r"\g<0>_", line), mode="eval").body
     except SyntaxError:
         return ast.parse(line, mode="eval").body
 
 
-def names_in(line: str) -> frozenset[str]:
-    """Return the parameters that a line computes with, but for those that it takes for indices."""
-    return frozenset(node.id.removesuffix("_") if _KEYWORD.fullmatch(node.id[:-1]) else node.id
-                     for node in _outside_indices(parse(line)) if isinstance(node, ast.Name))  # fmt: skip
-
-
-def moved_in(line: str) -> frozenset[str]:
-    """Return the parameters of a line that only moves and compares numbers, such as sort(x); none for other lines."""
-    parts = _outside_indices(parse(line))
-    return names_in(line) if all(isinstance(part, _MOVING) or _moves(part) for part in parts) else frozenset()
-
-
-def bounds_in(line: str) -> tuple[float, ...]:
-    """Return the numbers with which a line compares others; none if it divides, as they may become divisors."""
-    nodes = list(ast.walk(parse(line)))
-    if any(isinstance(node, ast.Div | ast.FloorDiv | ast.Mod) for node in nodes):
-        return ()
-    sides = [side for node in nodes if isinstance(node, ast.Compare) for side in (node.left, *node.comparators)]
-    return tuple(side.value for side in sides if isinstance(side, ast.Constant) and isinstance(side.value, int | float))
-
-
-def powers_in(line: str) -> frozenset[str]:
-    """Return the parameters whose softmax is the line's value, which is the same for numbers shifted by a constant."""
-    match parse(line):
-        case ast.Call(func=function, args=given):
-            name, given = _function_of(function, given)
-            if name == "softmax" and given and isinstance(given[0], ast.Name):
-                return names_in(ast.unparse(given[0]))
-    return frozenset()
-
-
-def _outside_indices(tree: ast.expr) -> list[ast.AST]:
-    """Return the parts of a line that are no indices, without the names of its functions."""
-    left: list[ast.AST] = [tree]
-    found = list[ast.AST]()
-    while left:
-        part = left.pop()
-        found.append(part)
-        match part:
-            case ast.Subscript(value=value):
-                left.append(value)
-            case ast.Call(func=function, args=given, keywords=keywords):
-                name, given = _function_of(function, given)
-                given = given[:1] if name == _CAST else given[name in ("bincount", "take") :]
-                left += [*given, *(each.value for each in keywords)]
-            case ast.Attribute(value=ast.Name(id="np")):
-                pass  # a constant
-            case _:
-                left += ast.iter_child_nodes(part)
-    return found
-
-
-def _moves(part: ast.AST) -> bool:
-    """Return whether a part of a line moves or compares numbers."""
-    match part:
-        case ast.Call(func=function, args=given):
-            return _function_of(function, given)[0] in _MOVES
-        case ast.UnaryOp(operand=operand):
-            return isinstance(operand, ast.Constant)
-        case ast.Attribute(attr=name):
-            return name == "T"
-    return False
-
-
-_MOVING = (ast.Name, ast.Constant, ast.Subscript, ast.List, ast.Tuple, ast.Compare, ast.cmpop, ast.expr_context,
-           ast.USub)  # fmt: skip
-_MOVES = frozenset((
-    *MOVING, *COMPARING, *OF_PARTS, "maximum.reduce", "maximum.accumulate", "minimum.reduce", "minimum.accumulate",
-    "max", "min", "argmax", "argmin", "sort", "argsort", "where", "clip", "any", "all", "count_nonzero", "pad", "take",
-    "unique", "searchsorted", "flatnonzero",
-))  # fmt: skip
+def name_of(node: ast.Name) -> str:
+    """Return the parameter that a part of a line names."""
+    return node.id.removesuffix("_") if KEYWORD.fullmatch(node.id[:-1]) else node.id
 
 
 def _refuse_unknown(name: str, line: str) -> None:
-    if name not in FUNCTIONS and name not in OF_PARTS and name != _CAST:
+    if name not in FUNCTIONS and name not in OF_PARTS and name != CAST:
         near = get_close_matches(name, [*FUNCTIONS, *OF_PARTS], 1)
         hint = f" Did you mean {near[0]}?" if near else ""
         raise NotRunnable(f"{line}: a formula has no function `{name}`.{hint}")
@@ -207,8 +139,8 @@ def _evaluate(node: ast.expr, known: Mapping[str, Value], line: str) -> Value:
     match node:
         case ast.Constant(value=bool() | int() | float() as number) if abs(number) < 2**63:
             return exact(np.asarray(number))
-        case ast.Name(id=name):
-            name = name[:-1] if _KEYWORD.fullmatch(name[:-1]) else name
+        case ast.Name():
+            name = name_of(node)
             if name not in known:
                 near = get_close_matches(name, known, 1)
                 hint = f" Did you mean {near[0]}?" if near else ""
@@ -235,8 +167,8 @@ def _evaluate(node: ast.expr, known: Mapping[str, Value], line: str) -> Value:
         case ast.List(elts=parts) | ast.Tuple(elts=parts):
             return stacked([inner(part) for part in parts])
         case ast.Call(func=ast.Name() | ast.Attribute() as function, args=given, keywords=keywords):
-            name, given = _function_of(function, given)
-            if name == _CAST and len(given) == 2 and not keywords:
+            name, given = function_of(function, given)
+            if name == CAST and len(given) == 2 and not keywords:
                 return _cast(inner(given[0]), _kind_of(given[1], line))
             said = [each for each in keywords if not _is_none(each.value)]
             named = {each.arg or "": whole(inner(each.value)) for each in said}
@@ -246,7 +178,7 @@ def _evaluate(node: ast.expr, known: Mapping[str, Value], line: str) -> Value:
     raise NotRunnable(f"{line}: `{ast.unparse(node)}` is none of the operations of a formula.")
 
 
-def _function_of(function: ast.expr, given: list[ast.expr]) -> tuple[str, list[ast.expr]]:
+def function_of(function: ast.expr, given: list[ast.expr]) -> tuple[str, list[ast.expr]]:
     """Return a call's function and arguments: `sum(x)`, `np.sum(x)` and `x.sum()` are the same."""
     match function:
         case ast.Attribute(value=ast.Name(id=name) | ast.Attribute(value=ast.Name(id="np"), attr=name), attr=how) if (
@@ -267,8 +199,8 @@ def _is_none(node: ast.expr) -> bool:
 
 
 _CONSTANTS = {"pi": np.pi, "e": np.e, "inf": np.inf, "nan": np.nan}
-_CAST = "astype"
-_KINDS = {"int": "int64", "float": "float64", "bool": "bool", "bool_": "bool"} | {
+CAST = "astype"
+KINDS = {"int": "int64", "float": "float64", "bool": "bool", "bool_": "bool"} | {
     f"{kind}{bits}": f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)
 } | {"float32": "float32", "float64": "float64"}  # fmt: skip
 
@@ -276,9 +208,9 @@ _KINDS = {"int": "int64", "float": "float64", "bool": "bool", "bool_": "bool"} |
 def _kind_of(node: ast.expr, line: str) -> np.dtype[Any]:
     """Return the type that `astype` names."""
     match node:
-        case ast.Name(id=name) | ast.Attribute(value=ast.Name(id="np"), attr=name) if name in _KINDS:
-            return np.dtype(_KINDS[name])
-    raise NotRunnable(f"{line}: `{ast.unparse(node)}` is no type of numbers: there are {', '.join(_KINDS)}.")
+        case ast.Name(id=name) | ast.Attribute(value=ast.Name(id="np"), attr=name) if name in KINDS:
+            return np.dtype(KINDS[name])
+    raise NotRunnable(f"{line}: `{ast.unparse(node)}` is no type of numbers: there are {', '.join(KINDS)}.")
 
 
 def _cast(one: Value, kind: np.dtype[Any]) -> Value:

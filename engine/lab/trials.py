@@ -15,7 +15,8 @@ import numpy as np
 
 from engine.catalogue.data import extremes, turned_place
 from engine.lab.arguments import array_names
-from engine.lab.formula import bounds_in, moved_in, names_in, powers_in
+from engine.lab.formula_traits import bounds_in, moved_in, names_in, powers_in, wraps_in
+from engine.lab.kernel_traits import compared_with, stored_only
 from engine.lab.kernels import OwnKernel
 from engine.lab.references import reference_named
 from engine.lab.setups import Formula, Launching, Right, Setup
@@ -29,6 +30,7 @@ _TIES = 4  # the trial in which few numbers differ, and those by little
 _FOR_MINIMA = (5, 6)  # the trials in which all numbers but one are the largest of their type
 _FALLING = 7  # the trial of sorts in which the numbers fall
 _EQUAL = 1  # the trial in which some numbers are equal to the line's bounds
+_UNWRITTEN = 1  # the trial in which arrays without a fill do not start with zeros
 _EXACT = 2.0**53  # up to which a double has all whole numbers
 _BEYOND_INT = 2**22 + 1  # times 512 and more is no int
 _SHIFT = -1000.0  # exp() of numbers near this is 0 in every type, and infinite near its opposite
@@ -56,12 +58,34 @@ def fitting(setup: Setup, made: Launching, own: OwnKernel, trial: int = 0) -> La
     passed: dict[str, Any] = dict(zip(names, made.arguments, strict=True))
     filled = {name for name, words in zip(names, setup.arguments, strict=True) if words.endswith("=random")}
     floats = [name for name, parameter in zip(names, own.parameters, strict=True) if parameter.kind == "f"]
+    if trial == _UNWRITTEN:
+        passed |= _without_content(setup, passed, own)
     if isinstance(right, Formula):
         passed |= {name: passed[name] + trial for name in floats if _is_number(passed[name])}
-        passed |= _of_formula(right, passed, filled, trial)
+        passed |= _of_formula(right, passed, filled, trial, own)
     else:
         passed |= _of_reference(right, passed, filled, floats, trial)
     return replace(made, arguments=tuple(passed.values()))
+
+
+def _without_content(setup: Setup, passed: Mapping[str, Any], own: OwnKernel) -> dict[str, Any]:
+    """Return the arrays without a fill that only the kernel's stores give numbers, each full of `no_number`."""
+    right, alone = setup.right, stored_only(own)
+    used = names_in(right.line) if isinstance(right, Formula) else frozenset(right.given if right else ())
+    return {
+        name: np.full(array.shape, no_number(array.dtype))
+        for (name, array), words, stored in zip(passed.items(), setup.arguments, alone, strict=False)
+        if stored
+        and isinstance(array, np.ndarray)
+        and array.dtype.kind in "iuf"
+        and "=" not in words
+        and name not in used
+    }
+
+
+def no_number(dtype: np.dtype[Any]) -> Any:
+    """Return what an element holds that nobody has written: NaN, or an odd large integer."""
+    return dtype.type(np.nan) if dtype.kind == "f" else np.frombuffer(b"\xb5" * dtype.itemsize, dtype)[0]
 
 
 def _of_reference(
@@ -88,12 +112,15 @@ def _of_reference(
     return changed
 
 
-def _of_formula(right: Formula, passed: Mapping[str, Any], filled: set[str], trial: int) -> dict[str, Any]:
+def _of_formula(
+    right: Formula, passed: Mapping[str, Any], filled: set[str], trial: int, own: OwnKernel
+) -> dict[str, Any]:
     """Return the arrays with other numbers, of `filled`: those of a line that only moves and compares numbers have any
     number of their type."""
     out = passed.get(right.out)
     arrays = {name: one for name, one in passed.items() if isinstance(one, np.ndarray) and name in filled and one.size}
     used, moved, powers = names_in(right.line), moved_in(right.line), powers_in(right.line)
+    wraps = wraps_in(right.line)
     changed = dict[str, Any]()
     for place, (name, array) in enumerate(arrays.items()):
         if name in moved and trial >= LARGE:
@@ -101,12 +128,16 @@ def _of_formula(right: Formula, passed: Mapping[str, Any], filled: set[str], tri
             changed[name] = _falling(array) if sorts and trial == _FALLING else _moved(array, trial, place)
         elif trial == LARGE and name in used and isinstance(out, np.ndarray) and _is_wider(out, array):
             changed[name] = _largest(array)
+        elif trial == LARGE and name in wraps and isinstance(out, np.ndarray) and _are_words(out, array):
+            changed[name] = _of_whole_range(array, np.random.default_rng([place, trial]))
         elif trial == LARGE and name in used and array.dtype.kind in "iu" and array.itemsize == 8:
             changed[name] = array * array.dtype.type(_BEYOND_INT)
         elif trial and name in powers and array.dtype.kind == "f":
             changed[name] = _powers(array, trial)
         elif trial == _EQUAL and name in used and array.dtype.kind in "iuf":
-            changed[name] = _with_bounds(array, bounds_in(right.line))
+            bounds = bounds_in(right.line)
+            more = () if bounds is None else (*bounds, *compared_with(own, array.dtype.kind))
+            changed[name] = _with_bounds(array, more)
     return changed
 
 
@@ -121,12 +152,19 @@ def _powers(numbers: Array, trial: int) -> Array:
 
 
 def _with_bounds(numbers: Array, bounds: Sequence[float]) -> Array:
-    """Return numbers of which some are equal to these bounds, one more and one less, as far as their type has them."""
+    """Return numbers of which some are equal to these bounds, one more and one less, and the next ones of their type,
+    as far as their type has them."""
     made = numbers.copy()
     values = np.array([bound + more for bound in bounds for more in (0, 1, -1)], np.float64)
-    for place, value in enumerate(values, 1):
-        if abs(value) < _EXACT and (value >= 0 or made.dtype.kind != "u") and value.astype(made.dtype) == value:
-            made.flat[place :: 2 + len(values)] = value
+    fit = [value for value in values if abs(value) < _EXACT and (value >= 0 or made.dtype.kind != "u")]
+    fit = [value for value in fit if value.astype(made.dtype) == value]
+    if made.dtype.kind == "f":
+        kind, least = made.dtype.type, np.finfo(made.dtype).tiny  # instructions may flush smaller numbers
+        near = np.array(bounds).astype(kind)
+        beside = (np.nextafter(near, kind(np.inf)), np.nextafter(near, kind(-np.inf)))
+        fit += [np.copysign(max(abs(value), least), value) for value in np.concatenate(beside)]
+    for place, value in enumerate(fit, 1):
+        made.flat[place :: 2 + len(fit)] = value
     return made
 
 
@@ -194,6 +232,11 @@ def _times(numbers: Array, most: int, bits: int = 32) -> Array:
 def _is_wider(out: Array, read: Array) -> bool:
     """Return whether the answer is made of wider integers than those that are read."""
     return out.dtype.kind in "iu" and read.dtype.kind in "iu" and out.itemsize > read.itemsize
+
+
+def _are_words(out: Array, read: Array) -> bool:
+    """Return whether the answer and what is read are integers of 32 bits."""
+    return all(each.dtype.kind in "iu" and each.itemsize == 4 for each in (out, read))
 
 
 def _is_number(argument: object) -> bool:

@@ -509,3 +509,46 @@ def test_a_sum_of_a_thread_is_too_large_for_its_type_only_where_it_has_several_e
     found = check_own(setup, 100_000, STRIDED.replace("long long sum", "int sum"), "mine.cu")
     assert found.measurement.status == "wrong"
     assert found.remark is not None and found.remark.endswith("with other numbers and at N = 32,769, was not.")
+
+
+ELEMENT = """extern "C" __global__ void f(const %s *x, %s *y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) { %s }
+}"""
+
+
+def _checked(line: str, body: str, kind: str = "int", out: str = "", fill: str = "") -> Checked:
+    """Check an elementwise kernel against a line."""
+    names = {"int": "int32", "unsigned": "uint32", "float": "float32"}
+    call = f"f<<<(n + 127) / 128, 128>>>({names[kind]}[n]=random, {names[out or kind]}[n]{fill}, n)"
+    return check_own(setup_of(call, line), 500, ELEMENT % (kind, out or kind, body), "mine.cu")
+
+
+@pytest.mark.parametrize(
+    ("line", "kind", "right", "wrong"),
+    [
+        ("y = 2 * x", "int", "y[i] = 2 * x[i];", "y[i] = 2 * min(x[i], 5000);"),
+        ("y = 2 * x", "int", "y[i] = x[i] + x[i];", "y[i] = x[i] == 4321 ? 0 : 2 * x[i];"),
+        ("y = 2 * x", "int", "y[i] = x[i] << 1;", "y[i] = 2 * (short)x[i];"),
+        ("y = 2 * x", "int", "y[i] = 2u * x[i];", "y[i] = 2 * (float)x[i];"),
+        ("y = x // 4 + x", "int", "y[i] = (x[i] >> 2) + x[i];", "y[i] = ((short)x[i] >> 2) + x[i];"),
+        ("y = np.bitwise_count(x)", "unsigned", "y[i] = __popc(x[i]);", "y[i] = __popc(x[i] & 0xffff);"),
+        ("y = x * (x > 50)", "float", "y[i] = x[i] > 50 ? x[i] : 0;", "y[i] = x[i] > 49.9f ? x[i] : 0;"),
+        ("y = np.maximum(x, 0)", "float", "y[i] = fmaxf(x[i], 0);", "y[i] = x[i] > 5.125f ? x[i] : 0;"),
+    ],
+)  # fmt: skip
+def test_numbers_that_a_kernel_treats_in_a_way_of_its_own_are_tried(
+    line: str, kind: str, right: str, wrong: str
+) -> None:
+    assert _checked(line, right, kind).measurement.status == "ok"
+    assert _checked(line, wrong, kind).measurement.status == "wrong"
+
+
+def test_an_element_that_the_kernel_does_not_write_is_right_only_where_the_array_starts_with_zeros() -> None:
+    line, body = "y = np.maximum(x, 0)", "if (x[i] > 0) y[i] = x[i];"
+    found = _checked(line, body, "float")
+    assert found.measurement.status == "wrong" and found.remark is not None
+    assert "does not write this element of `y`" in found.remark and "=zeros" in found.remark
+    assert _checked(line, body, "float", fill="=zeros").measurement.status == "ok"
+    assert _checked(line, body.replace("y[i] = x", "y[i] += x"), "float").measurement.status == "ok"
+    assert _checked("y = 1 + 0 * y", "atomicAdd(y + i, 1);").measurement.status == "ok"

@@ -101,6 +101,31 @@ def _origins(program: Program) -> dict[int, set[str]]:
 
 
 @lru_cache(maxsize=64)
+def only_stored(program: Program) -> frozenset[str]:
+    """Return the parameters to whose arrays the program stores, and which nothing can read: no load, atomic or call
+    gets an address from them, and they are not kept in memory."""
+    origins, stored, read = _origins(program), set[str](), set[str]()
+    ends = (block.terminator for block in program.blocks if block.terminator)
+    for item in (*program.instructions, *ends):
+        traits = traits_of(item.opcode)
+        if traits.memory == "store":
+            (address,), values = addresses(item), [each for each in item.operands if not isinstance(each, Address)]
+            stored |= _names_of(address, origins)
+            used = {name for value in values for index in registers_of(value) for name in origins.get(index, set())}
+        elif traits.memory or traits.control == "call" or traits.head.startswith("call"):
+            used = {name for place in addresses(item) for name in _names_of(place, origins)}
+            used |= {
+                name for value in item.operands for index in registers_of(value) for name in origins.get(index, ())
+            }
+            if traits.memory and not used and item.space not in ("shared", "local", "const", "param"):
+                return frozenset()  # through a pointer from memory, it may read any array
+        else:
+            continue
+        read |= used
+    return frozenset({param.name for param in program.params} & stored - read)
+
+
+@lru_cache(maxsize=64)
 def spaces_of_shared(program: Program) -> tuple[str, ...]:
     """Return the spaces of accesses that may reach shared memory: with a generic address too, if the program makes one
     of a shared array."""

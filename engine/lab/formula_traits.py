@@ -1,0 +1,156 @@
+"""What the line of a formula is made of, which decides the numbers of its trials."""
+
+from __future__ import annotations
+
+import ast
+from enum import IntEnum
+
+from engine.lab.formula import CAST, KINDS, function_of, name_of, parse
+from engine.lab.numpy_functions import COMPARING, MOVING, OF_PARTS
+
+
+def names_in(line: str) -> frozenset[str]:
+    """Return the parameters that a line computes with, but for those that it takes for indices."""
+    return frozenset(name_of(node) for node in _outside_indices(parse(line)) if isinstance(node, ast.Name))
+
+
+def moved_in(line: str) -> frozenset[str]:
+    """Return the parameters of a line that only moves and compares numbers, such as sort(x); none for other lines."""
+    parts = _outside_indices(parse(line))
+    return names_in(line) if all(isinstance(part, _MOVING) or _moves(part) for part in parts) else frozenset()
+
+
+def bounds_in(line: str) -> tuple[float, ...] | None:
+    """Return the numbers with which a line compares others; None if it divides, as they may become divisors."""
+    nodes = list(ast.walk(parse(line)))
+    if any(isinstance(node, ast.Div | ast.FloorDiv | ast.Mod) for node in nodes):
+        return None
+    sides = [side for node in nodes if isinstance(node, ast.Compare) for side in (node.left, *node.comparators)]
+    return tuple(side.value for side in sides if isinstance(side, ast.Constant) and isinstance(side.value, int | float))
+
+
+def powers_in(line: str) -> frozenset[str]:
+    """Return the parameters whose softmax is the line's value, which is the same for numbers shifted by a constant."""
+    match parse(line):
+        case ast.Call(func=function, args=given):
+            name, given = function_of(function, given)
+            if name == "softmax" and given and isinstance(given[0], ast.Name):
+                return names_in(ast.unparse(given[0]))
+    return frozenset()
+
+
+def _outside_indices(tree: ast.expr) -> list[ast.AST]:
+    """Return the parts of a line that are no indices, without the names of its functions."""
+    left: list[ast.AST] = [tree]
+    found = list[ast.AST]()
+    while left:
+        part = left.pop()
+        found.append(part)
+        match part:
+            case ast.Subscript(value=value):
+                left.append(value)
+            case ast.Call(func=function, args=given, keywords=keywords):
+                name, given = function_of(function, given)
+                given = given[:1] if name == CAST else given[name in ("bincount", "take") :]
+                left += [*given, *(each.value for each in keywords)]
+            case ast.Attribute(value=ast.Name(id="np")):
+                pass  # a constant
+            case _:
+                left += ast.iter_child_nodes(part)
+    return found
+
+
+def _moves(part: ast.AST) -> bool:
+    """Return whether a part of a line moves or compares numbers."""
+    match part:
+        case ast.Call(func=function, args=given):
+            return function_of(function, given)[0] in _MOVES
+        case ast.UnaryOp(operand=operand):
+            return isinstance(operand, ast.Constant)
+        case ast.Attribute(attr=name):
+            return name == "T"
+    return False
+
+
+_MOVING = (ast.Name, ast.Constant, ast.Subscript, ast.List, ast.Tuple, ast.Compare, ast.cmpop, ast.expr_context,
+           ast.USub)  # fmt: skip
+_MOVES = frozenset((
+    *MOVING, *COMPARING, *OF_PARTS, "maximum.reduce", "maximum.accumulate", "minimum.reduce", "minimum.accumulate",
+    "max", "min", "argmax", "argmin", "sort", "argsort", "where", "clip", "any", "all", "count_nonzero", "pad", "take",
+    "unique", "searchsorted", "flatnonzero",
+))  # fmt: skip
+
+
+class _Whole(IntEnum):
+    """How a whole number of a line compares with a kernel's, whatever the numbers are. A kernel computes in 32 bits."""
+
+    FREE = 0  # it may differ: the line divides, compares or chooses what has left the type
+    WRAPPED = 1  # the same bits
+    EXACT = 2  # the same number
+
+
+_WRAPPING = (ast.Add, ast.Sub, ast.Mult)
+_BITS = (ast.BitAnd, ast.BitOr, ast.BitXor)
+_ADDING = frozenset((
+    "add", "subtract", "multiply", "negative", "abs", "absolute", "sum", "cumsum", "prod", "cumprod", "dot", "matmul",
+    "inner", "vdot", "outer", "convolve", "diff", "square", "trace", "add.reduce", "add.accumulate", "multiply.reduce",
+    "multiply.accumulate",
+))  # fmt: skip
+_COUNTING = frozenset(("sign", "bitwise_count"))
+_OF_BITS = frozenset(("bitwise_and", "bitwise_or", "bitwise_xor", "invert"))
+
+
+def wraps_in(line: str) -> frozenset[str]:
+    """Return the parameters of a line of whole numbers whose value has the same 32 bits for all numbers of a kernel's
+    type, also where they are too large for it; none for other lines."""
+    return names_in(line) if _whole_of(parse(line)) else frozenset()
+
+
+def _whole_of(node: ast.expr) -> _Whole:
+    match node:
+        case ast.Name():
+            return _Whole.EXACT
+        case ast.Constant(value=number):
+            return _Whole.EXACT if isinstance(number, int) and abs(number) < 2**31 else _Whole.FREE
+        case ast.Subscript(value=value):
+            return _whole_of(value)
+        case ast.Attribute(value=value, attr="T"):
+            return _whole_of(value)
+        case ast.List(elts=parts) | ast.Tuple(elts=parts):
+            return min(map(_whole_of, parts), default=_Whole.EXACT)
+        case ast.UnaryOp(op=ast.Invert() | ast.USub() | ast.UAdd(), operand=operand):
+            constant = isinstance(operand, ast.Constant)
+            return _whole_of(operand) if constant else min(_Whole.WRAPPED, _whole_of(operand))
+        case ast.Compare(left=left, comparators=[right]):
+            return _exact_of(left, right)
+        case ast.BinOp(left=left, op=op, right=right):
+            both = min(_whole_of(left), _whole_of(right))
+            if isinstance(op, _BITS):
+                return both
+            if isinstance(op, _WRAPPING) or (isinstance(op, ast.LShift | ast.Pow) and isinstance(right, ast.Constant)):
+                return min(_Whole.WRAPPED, both)
+            divides = isinstance(op, ast.FloorDiv | ast.Mod | ast.RShift) and isinstance(right, ast.Constant)
+            return _exact_of(left, right) if divides else _Whole.FREE
+        case ast.Call(func=ast.Name() | ast.Attribute() as function, args=given):
+            return _of_call(*function_of(function, given))
+    return _Whole.FREE
+
+
+def _exact_of(*parts: ast.expr) -> _Whole:
+    """Return whether an operation gives the same number, as it does if its operands are the same."""
+    return _Whole.EXACT if all(_whole_of(part) is _Whole.EXACT for part in parts) else _Whole.FREE
+
+
+def _of_call(name: str, given: list[ast.expr]) -> _Whole:
+    if name == CAST:
+        kind = ast.unparse(given[1]).removeprefix("np.") if len(given) > 1 else ""
+        small = KINDS.get(kind, "").strip("uint") in ("8", "16", "32")
+        return _Whole.FREE if not small else _Whole.EXACT if _whole_of(given[0]) else _Whole.FREE
+    if name == "where" and len(given) == 3:
+        chosen = min(_whole_of(given[1]), _whole_of(given[2]))
+        return chosen if _whole_of(given[0]) is _Whole.EXACT else _Whole.FREE
+    if name in _OF_BITS or name in OF_PARTS or name in MOVING:
+        return min(map(_whole_of, given), default=_Whole.FREE)
+    if name in _ADDING:
+        return min([_Whole.WRAPPED, *map(_whole_of, given)])
+    return _exact_of(*given) if name in _MOVES or name in _COUNTING else _Whole.FREE

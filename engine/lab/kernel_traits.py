@@ -1,0 +1,45 @@
+"""What the PTX of a kernel tells about the numbers with which it should be tried."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from engine.backends.emulator.loading import load
+from engine.backends.emulator.ptx.program import Program
+from engine.backends.emulator.ptx.syntax import Immediate
+from engine.backends.emulator.registers.operands import immediate
+from engine.backends.emulator.state.pointers import only_stored
+from engine.lab.kernels import OwnKernel
+
+_COMPARING = frozenset(("setp", "set", "min", "max", "slct"))
+_LARGEST, _SMALLEST = 1e4, 1e-4  # of floats: larger ones may overflow where the line does not
+_MOST = 12  # numbers of a kind
+
+
+def stored_only(own: OwnKernel) -> tuple[bool, ...]:
+    """Return for each parameter whether it is an array that the kernel stores to and cannot read."""
+    program = load(own.source, own.symbol)
+    names = only_stored(program)
+    return tuple(param.name in names for param in program.params)
+
+
+def compared_with(own: OwnKernel, kind: str) -> tuple[float, ...]:
+    """Return the constants with which a kernel compares numbers. `kind`: "f" for floats, else those of integers."""
+    return _constants(load(own.source, own.symbol), kind == "f")
+
+
+@lru_cache(maxsize=64)
+def _constants(program: Program, floats: bool) -> tuple[float, ...]:
+    found = dict[float, None]()
+    for item in program.instructions:
+        code = item.words[-1]
+        if item.words[0] not in _COMPARING or (code[0] == "f") != floats or code[1:] not in ("32", "64"):
+            continue
+        for operand in item.operands[1:]:
+            if isinstance(operand, Immediate):
+                number = immediate(operand, code).item()
+                if not floats or (np.isfinite(number) and _SMALLEST <= abs(number) <= _LARGEST):
+                    found[number] = None
+    return tuple(found)[:_MOST]
