@@ -29,6 +29,20 @@ def bounds_in(line: str) -> tuple[float, ...] | None:
     return tuple(side.value for side in sides if isinstance(side, ast.Constant) and isinstance(side.value, int | float))
 
 
+def is_decided(line: str) -> bool:
+    """Return whether a line asks for how many numbers, or whether any or all, something is true."""
+    tree = parse(line)
+    match tree:
+        case ast.Call(func=ast.Name() | ast.Attribute() as function, args=given):
+            name, given = function_of(function, given)
+            inside = [part for each in given for part in ast.walk(each)]
+            return name in _ASKING and any(isinstance(part, ast.Compare) for part in inside)
+    return False
+
+
+_ASKING = frozenset(("any", "all", "sum", "mean", "count_nonzero", "argmax", "argmin", CAST))
+
+
 def powers_in(line: str) -> frozenset[str]:
     """Return the parameters whose softmax is the line's value, which is the same for numbers shifted by a constant."""
     match parse(line):

@@ -15,9 +15,10 @@ import numpy as np
 
 from engine.catalogue.data import extremes, turned_place
 from engine.lab.arguments import array_names
-from engine.lab.formula_traits import bounds_in, moved_in, names_in, powers_in, wraps_in
+from engine.lab.formula_traits import bounds_in, is_decided, moved_in, names_in, powers_in, wraps_in
 from engine.lab.kernel_traits import compared_with, stored_only
 from engine.lab.kernels import OwnKernel
+from engine.lab.odd_one import numbers_that_decide
 from engine.lab.references import reference_named
 from engine.lab.setups import Formula, Launching, Right, Setup
 from engine.records import Array
@@ -36,10 +37,13 @@ _BEYOND_INT = 2**22 + 1  # times 512 and more is no int
 _SHIFT = -1000.0  # exp() of numbers near this is 0 in every type, and infinite near its opposite
 
 
+_SEARCHES = re.compile(r"\b(max|min|argmax|argmin|maximum|minimum|sort|argsort|softmax)\b")
+
+
 def searches(right: Right | Formula | None) -> bool:
     """Return whether the answer may be one of the numbers, which a kernel may leave out."""
     if isinstance(right, Formula):
-        return bool(re.search(r"\b(max|min|argmax|argmin|maximum|minimum|sort|argsort|softmax)\b", right.line))
+        return is_decided(right.line) or bool(_SEARCHES.search(right.line))
     return right is not None and reference_named(right.reference).searches
 
 
@@ -121,6 +125,14 @@ def _of_formula(
     arrays = {name: one for name, one in passed.items() if isinstance(one, np.ndarray) and name in filled and one.size}
     used, moved, powers = names_in(right.line), moved_in(right.line), powers_in(right.line)
     wraps = wraps_in(right.line)
+    decided = [name for name, array in arrays.items() if name in used and array.dtype.kind in "iuf"]
+    if trial >= LARGE and decided and is_decided(right.line):
+        every = {name: one for name, one in passed.items() if isinstance(one, np.ndarray)}
+        numbers = {name: one for name, one in passed.items() if _is_number(one)}
+        near = (*(bounds_in(right.line) or ()), *compared_with(own, arrays[decided[0]].dtype.kind))
+        found = numbers_that_decide(right.line, every, decided, numbers, near, trial)
+        if found:
+            return found
     changed = dict[str, Any]()
     for place, (name, array) in enumerate(arrays.items()):
         if name in moved and trial >= LARGE:
@@ -157,7 +169,8 @@ def _with_bounds(numbers: Array, bounds: Sequence[float]) -> Array:
     made = numbers.copy()
     values = np.array([bound + more for bound in bounds for more in (0, 1, -1)], np.float64)
     fit = [value for value in values if abs(value) < _EXACT and (value >= 0 or made.dtype.kind != "u")]
-    fit = [value for value in fit if value.astype(made.dtype) == value]
+    with np.errstate(invalid="ignore", over="ignore"):
+        fit = [value for value in fit if value.astype(made.dtype) == value]
     if made.dtype.kind == "f":
         kind, least = made.dtype.type, np.finfo(made.dtype).tiny  # instructions may flush smaller numbers
         near = np.array(bounds).astype(kind)

@@ -552,3 +552,37 @@ def test_an_element_that_the_kernel_does_not_write_is_right_only_where_the_array
     assert _checked(line, body, "float", fill="=zeros").measurement.status == "ok"
     assert _checked(line, body.replace("y[i] = x", "y[i] += x"), "float").measurement.status == "ok"
     assert _checked("y = 1 + 0 * y", "atomicAdd(y + i, 1);").measurement.status == "ok"
+
+
+DECIDED = """extern "C" __global__ void f(const int *x, const int *y, int *r, int n) {
+    __shared__ int all;
+    int t = threadIdx.x;
+    if (t == 0) all = 1;
+    __syncthreads();
+    for (int i = t; i < LAST; i += blockDim.x) if (!(PREDICATE)) all = 0;
+    __syncthreads();
+    if (t == 0) *r = ANSWER;
+}"""
+
+
+@pytest.mark.sampled(quick=2)
+@pytest.mark.parametrize(
+    ("line", "predicate", "answer", "wrong"),
+    [
+        ("r = (x == y).all()", "x[i] == y[i]", "all", ("(x[i] & 0xffff) == (y[i] & 0xffff)", "x[i] <= y[i]", "false")),
+        ("r = (x > 900).any()", "x[i] <= 900", "!all",
+         ("false", "x[i] <= 899", "x[i] <= 901", "x[i] == 0", "t != 0 || x[i] <= 900")),
+        ("r = all(x > -5000)", "x[i] > -5000", "all", ("true", "x[i] >= -5000", "i > 128 || x[i] > -5000")),
+        ("r = (x[1:] >= x[:-1]).all()", "i + 1 == n || x[i] <= x[i + 1]", "all",
+         ("false", "i + 1 == n || x[i] < x[i + 1]", "i % 32 == 31 || i + 1 == n || x[i] <= x[i + 1]")),
+    ],
+)  # fmt: skip
+def test_one_element_decides(line: str, predicate: str, answer: str, wrong: tuple[str, ...]) -> None:
+    setup = setup_of("f<<<1, 128>>>(int32[n]=random, int32[n]=random, int32[1], n)", line)
+
+    def status(predicate: str) -> str:
+        text = DECIDED.replace("LAST", "n").replace("PREDICATE", predicate).replace("ANSWER", answer)
+        return check_own(setup, 500, text, "mine.cu").measurement.status
+
+    assert status(predicate) == "ok"
+    assert {status(each) for each in wrong} == {"wrong"}

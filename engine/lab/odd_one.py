@@ -1,0 +1,96 @@
+"""Numbers that are equal but for one, which decides a line such as (x > 3).any() or (x == y).all()."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from itertools import permutations, zip_longest
+
+import numpy as np
+
+from engine.catalogue.data import turned_place
+from engine.lab.formula import value_of
+from engine.records import Array, NotRunnable
+
+_MOST_PAIRS = 90  # that are looked at
+_FAR = 1 << 16  # from a number to another one with the same low bits
+
+_ALIKE = (2, 4)  # the trials without an odd number
+_LAST, _FIRST = 7, 6  # the trials in which it is the last or the first one
+
+Pair = tuple[float, float, str]  # the number that is everywhere, the odd one, and the array in which it is
+
+
+def numbers_that_decide(
+    line: str, arrays: Mapping[str, Array], names: Sequence[str], numbers: Mapping[str, float], near: Sequence[float],
+    trial: int,
+) -> dict[str, Array]:  # fmt: skip
+    """Return the arrays `names` of a line's `arrays`, full of one number; in most trials one element of one array is
+    another number, and the line has another value. Empty if no two numbers do that.
+
+    `numbers`: the other parameters. `near`: what the line or the kernel compares numbers with.
+    """
+    pairs = _deciding(line, arrays, names, numbers, near, trial)
+    if not pairs:
+        return {}
+    one, odd, name = pairs[(trial // 2 - 1) % len(pairs)]  # the first such trial is the second one
+    made = _filled(arrays, names, one)
+    return made if trial in _ALIKE else _with_odd(made, name, odd, trial)
+
+
+def _deciding(
+    line: str, arrays: Mapping[str, Array], names: Sequence[str], numbers: Mapping[str, float], near: Sequence[float],
+    trial: int,
+) -> list[Pair]:  # fmt: skip
+    """Return the pairs that decide: two numbers with the same low bits, then those from one value of the line, in turn
+    with those from another."""
+    found = defaultdict[bytes, list[Pair]](list)
+    candidates = _candidates([arrays[name] for name in names], near)
+    pairs = [tuple(candidates[:2]), *permutations(candidates[2:], 2)][:_MOST_PAIRS]
+    for number, (one, odd) in enumerate(pairs):
+        name = names[number % len(names)]
+        made = _filled(arrays, names, one)
+        try:
+            before, after = (
+                value_of(line, {**arrays, **each}, numbers).of for each in (made, _with_odd(made, name, odd, trial))
+            )
+        except NotRunnable:
+            return []
+        if not np.array_equal(before, after):
+            found[b"" if not number else before.tobytes()].append((one, odd, name))
+    first = found.pop(b"", [])
+    return [*first, *(pair for turn in zip_longest(*found.values()) for pair in turn if pair is not None)]
+
+
+def _candidates(arrays: Sequence[Array], near: Sequence[float]) -> list[float]:
+    """Return numbers that all arrays can hold: two with the same low bits, those that are compared with and their
+    neighbours, and some others."""
+    whole = all(array.dtype.kind in "iu" for array in arrays)
+    step, far = (1, _FAR if min(array.itemsize for array in arrays) > 2 else 64) if whole else (0.125, 0.125)
+    values = [7, 7 + far, *(number + more for number in near for more in (0, step, -step)), 0, -1, 1, 3]
+    return [value for value in dict.fromkeys(values) if all(_holds(array, value) for array in arrays)]
+
+
+def _holds(array: Array, value: float) -> bool:
+    if array.dtype.kind == "f":
+        return bool(np.isfinite(array.dtype.type(value)))
+    info = np.iinfo(str(array.dtype))
+    return value == int(value) and info.min <= value <= info.max
+
+
+def _filled(arrays: Mapping[str, Array], names: Sequence[str], one: float) -> dict[str, Array]:
+    return {name: np.full(arrays[name].shape, one).astype(arrays[name].dtype) for name in names}
+
+
+def _with_odd(made: Mapping[str, Array], name: str, odd: float, trial: int) -> dict[str, Array]:
+    changed = made[name].copy()
+    changed.flat[_place(changed.size, trial)] = odd
+    return {**made, name: changed}
+
+
+def _place(count: int, trial: int) -> int:
+    """Return the place of the odd number: at an end, or beside the border of two blocks, warps or tiles."""
+    if trial in (_LAST, _FIRST):
+        return count - 1 if trial == _LAST else 0
+    border = 1 << (max(1, turned_place(count, trial)).bit_length() - 1)
+    return max(0, min(count - 1, border) - trial % 4 // 2)  # on either side
