@@ -29,6 +29,22 @@ def bounds_in(line: str) -> tuple[float, ...] | None:
     return tuple(side.value for side in sides if isinstance(side, ast.Constant) and isinstance(side.value, int | float))
 
 
+def factors_in(line: str) -> frozenset[str]:
+    """Return the parameters that are only operands of arithmetic or comparisons: no sizes, indices or shifts."""
+    tree = parse(line)
+    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.BinOp) and isinstance(node.op, _FACTORS)]
+    operands = [side for node in nodes for side in (node.left, node.right)]
+    compared = [node for node in ast.walk(tree) if isinstance(node, ast.Compare)]
+    operands += [side for node in compared for side in (node.left, *node.comparators)]
+    inside = {id(side) for side in operands}
+    named = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    others = {name_of(node) for node in named if id(node) not in inside}
+    return frozenset(name_of(node) for node in named) - others
+
+
+_FACTORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.BitAnd, ast.BitOr, ast.BitXor)
+
+
 def is_decided(line: str) -> bool:
     """Return whether a line asks for how many numbers, or whether any or all, something is true."""
     tree = parse(line)

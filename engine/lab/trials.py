@@ -15,7 +15,7 @@ import numpy as np
 
 from engine.catalogue.data import extremes, turned_place
 from engine.lab.arguments import array_names
-from engine.lab.formula_traits import bounds_in, is_decided, moved_in, names_in, powers_in, wraps_in
+from engine.lab.formula_traits import bounds_in, factors_in, is_decided, moved_in, names_in, powers_in, wraps_in
 from engine.lab.kernel_traits import compared_with, stored_only
 from engine.lab.kernels import OwnKernel
 from engine.lab.odd_one import numbers_that_decide
@@ -65,11 +65,19 @@ def fitting(setup: Setup, made: Launching, own: OwnKernel, trial: int = 0) -> La
     if trial == _UNWRITTEN:
         passed |= _without_content(setup, passed, own)
     if isinstance(right, Formula):
-        passed |= {name: passed[name] + trial for name in floats if _is_number(passed[name])}
+        factors = {*floats, *(_small(setup, passed) & factors_in(right.line))}
+        passed |= {name: passed[name] + trial for name in factors if _is_number(passed[name])}
         passed |= _of_formula(right, passed, filled, trial, own)
     else:
         passed |= _of_reference(right, passed, filled, floats, trial)
     return replace(made, arguments=tuple(passed.values()))
+
+
+def _small(setup: Setup, passed: Mapping[str, Any]) -> set[str]:
+    """Return the whole numbers that are written in the launch, and are too small to be a size of its arrays."""
+    sides = [side for one in passed.values() if isinstance(one, np.ndarray) for side in one.shape if side > 1]
+    typed = [name for name, words in zip(passed, setup.arguments, strict=True) if re.fullmatch(r"-?\d+", words)]
+    return {name for name in typed if 2 * abs(passed[name]) < min(sides, default=0)}
 
 
 def _without_content(setup: Setup, passed: Mapping[str, Any], own: OwnKernel) -> dict[str, Any]:

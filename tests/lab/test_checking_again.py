@@ -586,3 +586,24 @@ def test_one_element_decides(line: str, predicate: str, answer: str, wrong: tupl
 
     assert status(predicate) == "ok"
     assert {status(each) for each in wrong} == {"wrong"}
+
+
+@pytest.mark.parametrize("line", ["y = k * x", "y = where(x > k, x, k - x)", "y = (x + 3) // k"])
+def test_a_whole_number_that_the_kernel_ignores_is_no_factor_by_luck(line: str) -> None:
+    bodies = {"y = k * x": "k * x[i]", "y = where(x > k, x, k - x)": "x[i] > k ? x[i] : k - x[i]",
+              "y = (x + 3) // k": "(x[i] + 3 - (x[i] < -3 ? k - 1 : 0)) / k"}  # fmt: skip
+    text = "__global__ void f(const int *x, int *y, int k, int n) {{ int i = threadIdx.x; if (i < n) y[i] = {}; }}"
+    setup = setup_of("f<<<1, 512>>>(int32[n]=random, int32[n], 5, n)", line)
+    assert check_own(setup, 500, text.format(bodies[line]), "mine.cu").measurement.status == "ok"
+    ignored = bodies[line].replace("k", "5")
+    assert check_own(setup, 500, text.format(ignored), "mine.cu").measurement.status == "wrong"
+
+
+def test_a_size_or_a_shift_stays() -> None:
+    text = """__global__ void f(const int *x, int *y, int k, int n) {
+        int i = threadIdx.x;
+        if (i < n) y[i] = x[(i + n - k) % n];
+    }"""
+    for right in ("y = roll(x, k)", "y = concatenate([x[x.size - 5:], x[:x.size - 5]]) + 0 * roll(x, k)"):
+        setup = setup_of("f<<<1, 512>>>(int32[n]=random, int32[n], 5, n)", right)
+        assert check_own(setup, 500, text, "mine.cu").measurement.status == "ok"
