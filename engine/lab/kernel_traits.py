@@ -14,7 +14,7 @@ from engine.backends.emulator.state.pointers import only_stored
 from engine.lab.kernels import OwnKernel
 
 _COMPARING = frozenset(("setp", "set", "min", "max", "slct"))
-_LARGEST, _SMALLEST = 1e4, 1e-4  # of floats: larger ones may overflow where the line does not
+_LARGEST, _SMALLEST = 1e6, 1e-6  # of floats: larger ones may overflow where the line does not
 _MOST = 12  # numbers of a kind
 
 

@@ -40,7 +40,8 @@ class Reference:
     """A named computation. `meaning`: a sentence; `reads`: its names of the arrays that it reads, in order; `numbers`:
     its names of the numbers, with defaults; `counts`: the numbers that it reads are indices of the answer; `searches`:
     the answer is one of the numbers, the largest; `adds`: each element of the answer is one of the numbers, or a sum in
-    which each stands once at most.
+    which each stands once at most; `moves`: they are only moved; `wraps`: whole numbers of any size give the bits that
+    a kernel's own type gives.
 
     `exact(arrays, numbers, room)`: computed from the arrays before the launch; `room`: the number of elements of the
     answer's array. NotRunnable: they do not fit together.
@@ -55,6 +56,8 @@ class Reference:
     counts: bool = False
     searches: bool = False
     adds: bool = False
+    moves: bool = False
+    wraps: bool = False
 
 
 def check_against(
@@ -223,12 +226,12 @@ REFERENCES: dict[str, Reference] = {
                   ("in",), (), _exclusive_prefix_sum, adds=True),
         Reference("matrix-product", "matrix product", "A times B, row by row.", ("A", "B"), (), _matrix_product),
         Reference("transpose", "transpose", "Element (i, j) is element (j, i) of the matrix.", ("in",), (), _transpose,
-                  adds=True),
+                  moves=True),
         Reference("histogram", "histogram", "Element v is how often the number v occurs.", ("in",), (), _histogram,
                   counts=True),
-        Reference("copy", "copy", "Every element is as it was.", ("in",), (), _copy, adds=True),
+        Reference("copy", "copy", "Every element is as it was.", ("in",), (), _copy, moves=True),
         Reference("saxpy", "saxpy", "Element i is a·x[i] + y[i], of the arrays as they were.", ("x", "y"),
-                  (("a", 2.0),), _saxpy),
+                  (("a", 2.0),), _saxpy, wraps=True),
         Reference("stencil", "stencil (1D)", "Element i is the sum of the numbers up to `radius` places from i; beyond "
                   "the ends there are zeros.", ("in",), (("radius", 1.0),), _stencil, adds=True),
     )

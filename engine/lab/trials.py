@@ -69,7 +69,9 @@ def fitting(setup: Setup, made: Launching, own: OwnKernel, trial: int = 0) -> La
         passed |= {name: passed[name] + trial for name in factors if _is_number(passed[name])}
         passed |= _of_formula(right, passed, filled, trial, own)
     else:
-        passed |= _of_reference(right, passed, filled, floats, trial)
+        whole = _small(setup, passed) if reference_named(right.reference).wraps else set()  # others are sizes
+        factors = {*floats, *whole}
+        passed |= _of_reference(right, passed, filled, factors, trial)
     return replace(made, arguments=tuple(passed.values()))
 
 
@@ -101,21 +103,32 @@ def no_number(dtype: np.dtype[Any]) -> Any:
 
 
 def _of_reference(
-    right: Right, passed: Mapping[str, Any], filled: set[str], floats: list[str], trial: int
+    right: Right, passed: Mapping[str, Any], filled: set[str], factors: set[str], trial: int
 ) -> dict[str, Any]:
     """Return what changes of the arguments `passed`. `filled`: the arrays with random numbers."""
     reference = reference_named(right.reference)
     given = right.given[len(reference.reads) :]
     # A factor that is cut to a whole number gives a wrong answer.
-    changed = {name: passed[name] + trial / 2 for name in floats if name in given and _is_number(passed[name])}
+    changed: dict[str, Any] = {
+        name: passed[name] + (trial if isinstance(passed[name], int) else trial / 2)
+        for name in factors if name in given and _is_number(passed[name])
+    }  # fmt: skip
+    out = passed.get(right.out)
+    if reference.wraps and trial == LARGE and isinstance(out, np.ndarray):
+        for place, name in enumerate(right.given[: len(reference.reads)]):
+            array = passed.get(name)
+            if name in filled and isinstance(array, np.ndarray) and _are_words(out, array):
+                changed[name] = _of_whole_range(array, np.random.default_rng([place, trial]))
     name = right.given[0]
-    read, out = passed.get(name), passed.get(right.out)
+    read = passed.get(name)
     if not isinstance(read, np.ndarray) or name not in filled:
         return changed
     if reference.counts and read.dtype.kind in "iu" and isinstance(out, np.ndarray) and out.size:
         changed[name] = (np.abs(read.astype(np.int64)) % out.size).astype(read.dtype)
     if reference.searches and read.dtype.kind in "iuf" and read.size and trial > 1 and trial % 2:
         changed[name] = _extremes(read, trial, 1)
+    if reference.moves and trial == LARGE and read.dtype.kind in "iuf":
+        changed[name] = _of_whole_range(read, np.random.default_rng(trial))
     if reference.adds and trial == LARGE and isinstance(out, np.ndarray):
         if out.dtype == read.dtype:
             changed[name] = _large(read)

@@ -607,3 +607,21 @@ def test_a_size_or_a_shift_stays() -> None:
     for right in ("y = roll(x, k)", "y = concatenate([x[x.size - 5:], x[:x.size - 5]]) + 0 * roll(x, k)"):
         setup = setup_of("f<<<1, 512>>>(int32[n]=random, int32[n], 5, n)", right)
         assert check_own(setup, 500, text, "mine.cu").measurement.status == "ok"
+
+
+@pytest.mark.parametrize(
+    ("right", "arguments", "body", "wrong"),
+    [
+        ("y = copy(x)", "int *x, int *y", "y[i] = x[i];", "y[i] = (float)x[i];"),
+        ("y = copy(x)", "float *x, float *y", "y[i] = x[i];", "y[i] = (int)(x[i] * 4096) / 4096.0f;"),
+        ("y = saxpy(x, y, a)", "int a, int *x, int *y", "y[i] += a * x[i];", "y[i] += 3 * x[i];"),
+        ("y = saxpy(x, y, a)", "int a, int *x, int *y", "y[i] += a * x[i];", "y[i] = (short)(y[i] + a * x[i]);"),
+    ],
+)
+def test_a_named_reference_gets_other_numbers_too(right: str, arguments: str, body: str, wrong: str) -> None:
+    words = {"int a": "3", "int *x": "int32[n]=random", "int *y": "int32[n]=random", "float *x": "float32[n]=random",
+             "float *y": "float32[n]"}  # fmt: skip
+    call = f"f<<<2, 256>>>({', '.join(words[each] for each in arguments.split(', '))}, n)"
+    text = f"__global__ void f({arguments}, int n) {{ int i = blockIdx.x * 256 + threadIdx.x; if (i < n) {{ BODY }} }}"
+    for what, status in ((body, "ok"), (wrong, "wrong")):
+        assert check_own(setup_of(call, right), 500, text.replace("BODY", what), "mine.cu").measurement.status == status
