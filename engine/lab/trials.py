@@ -70,8 +70,9 @@ def fitting(setup: Setup, made: Launching, own: OwnKernel, trial: int = 0) -> La
         passed |= _of_formula(right, passed, filled, trial, own)
     else:
         whole = _small(setup, passed) if reference_named(right.reference).wraps else set()  # others are sizes
-        factors = {*floats, *whole}
-        passed |= _of_reference(right, passed, filled, factors, trial)
+        # A factor that is cut to a whole number gives a wrong answer.
+        more = dict.fromkeys(floats, trial / 2) | dict.fromkeys(whole, trial)
+        passed |= _of_reference(right, passed, filled, more, trial)
     return replace(made, arguments=tuple(passed.values()))
 
 
@@ -103,16 +104,15 @@ def no_number(dtype: np.dtype[Any]) -> Any:
 
 
 def _of_reference(
-    right: Right, passed: Mapping[str, Any], filled: set[str], factors: set[str], trial: int
+    right: Right, passed: Mapping[str, Any], filled: set[str], more: Mapping[str, float], trial: int
 ) -> dict[str, Any]:
-    """Return what changes of the arguments `passed`. `filled`: the arrays with random numbers."""
+    """Return what changes of the arguments `passed`. `filled`: the arrays with random numbers; `more`: what is added to
+    a factor."""
     reference = reference_named(right.reference)
     given = right.given[len(reference.reads) :]
-    # A factor that is cut to a whole number gives a wrong answer.
     changed: dict[str, Any] = {
-        name: passed[name] + (trial if isinstance(passed[name], int) else trial / 2)
-        for name in factors if name in given and _is_number(passed[name])
-    }  # fmt: skip
+        name: passed[name] + amount for name, amount in more.items() if name in given and _is_number(passed[name])
+    }
     out = passed.get(right.out)
     if reference.wraps and trial == LARGE and isinstance(out, np.ndarray):
         for place, name in enumerate(right.given[: len(reference.reads)]):
