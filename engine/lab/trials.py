@@ -71,7 +71,7 @@ def fitting(setup: Setup, made: Launching, own: OwnKernel, trial: int = 0) -> La
     else:
         whole = _small(setup, passed) if reference_named(right.reference).wraps else set()  # others are sizes
         # A factor that is cut to a whole number gives a wrong answer.
-        more = dict.fromkeys(floats, trial / 2) | dict.fromkeys(whole, trial)
+        more = dict.fromkeys(whole, trial) | dict.fromkeys(floats, trial / 2)
         passed |= _of_reference(right, passed, filled, more, trial)
     return replace(made, arguments=tuple(passed.values()))
 
