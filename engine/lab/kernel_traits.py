@@ -8,7 +8,7 @@ import numpy as np
 
 from engine.backends.emulator.loading import load
 from engine.backends.emulator.ptx.program import Program
-from engine.backends.emulator.ptx.syntax import Immediate
+from engine.backends.emulator.ptx.syntax import Immediate, Register
 from engine.backends.emulator.registers.operands import immediate
 from engine.backends.emulator.state.pointers import only_stored
 from engine.lab.kernels import OwnKernel
@@ -33,13 +33,19 @@ def compared_with(own: OwnKernel, kind: str) -> tuple[float, ...]:
 @lru_cache(maxsize=64)
 def _constants(program: Program, floats: bool) -> tuple[float, ...]:
     found = dict[float, None]()
+    held = {  # min and max have their constant in a register
+        item.operands[0].index: item.operands[1]
+        for item in program.instructions
+        if item.words[0] == "mov" and isinstance(item.operands[0], Register) and isinstance(item.operands[1], Immediate)
+    }
     for item in program.instructions:
         code = item.words[-1]
         if item.words[0] not in _COMPARING or (code[0] == "f") != floats or code[1:] not in ("32", "64"):
             continue
         for operand in item.operands[1:]:
-            if isinstance(operand, Immediate):
-                number = immediate(operand, code).item()
+            value = held.get(operand.index) if isinstance(operand, Register) else operand
+            if isinstance(value, Immediate):
+                number = immediate(value, code).item()
                 if not floats or (np.isfinite(number) and _SMALLEST <= abs(number) <= _LARGEST):
                     found[number] = None
     return tuple(found)[:_MOST]

@@ -29,6 +29,6 @@ def test_arrays_that_a_kernel_only_stores_to(what: str) -> None:
 
 
 def test_constants_that_a_kernel_compares_with() -> None:
-    body = "y[i] = x[i] > 49.5f ? fminf(x[i], 3e5f) : i == 4321 ? 1e30f : 2.5f;"
+    body = "y[i] = x[i] > 49.5f ? x[i] : i == 4321 ? fminf(x[i], -3e5f) : fmaxf(x[i], 1e30f);"
     kernel = engine.kernel(f"__global__ void f(const float *x, float *y) {{ int i = threadIdx.x; {body} }}")
-    assert set(compared_with(kernel, "f")) == {49.5, 3e5} and 4321 in compared_with(kernel, "i")
+    assert set(compared_with(kernel, "f")) == {49.5, -3e5} and 4321 in compared_with(kernel, "i")
