@@ -138,7 +138,7 @@ def _part(file_name: str, text: str, wanted: list[WantedKernel], hurried: bool) 
         kept = [one.expression for one in wanted if "<" not in one.name]
         if len(wanted) in (1, len(kept)):
             raise
-        part = compiled_for_device(file_name, text, tuple(kept), hurried) if kept else None
+        part = compiled_for_device(file_name, text, tuple(kept), hurried)  # if this fails, so does every instance
         first, refused, until = error, [], process_time() + _ONE_BY_ONE_S
     for one in wanted:
         if "<" in one.name and process_time() < until:
@@ -147,7 +147,7 @@ def _part(file_name: str, text: str, wanted: list[WantedKernel], hurried: bool) 
                 kept.append(one.expression)
             except CompileError as error:
                 refused.append((one.expression, str(error)))
-    if part is None:
+    if not kept:
         raise first
     return replace(part, refused=(*part.refused, *refused))
 
