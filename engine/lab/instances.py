@@ -179,11 +179,12 @@ class _File:
     def __init__(self, text: str, usual: str = USUAL_TYPE) -> None:
         self.usual = usual
         self.text = expanded(expanded(uncommented(text), "<<<", text), "##", text)
-        self.declared = declarations(text)
+        self.declared = declarations(text if len(self.text) == len(text) else self.text)  # a macro moves the places
         self.outside = {word for one in self.declared if not (one.called and one.body) for word in one.words}
         self.looked_up = 0
         self.guesses = 0  # types that the file does not tell
-        self.outside |= {function_name(text, one) for one in self.declared if one.called and "__device__" in one.words}
+        of_device = (one for one in self.declared if one.called and "__device__" in one.words)
+        self.outside |= {function_name(self.text, one) for one in of_device}
         self.outside |= {word for found in _ENUMERATORS.findall(self.text) for word in _WORD.findall(found)}
         self.outside |= set(re.findall(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", self.text, re.MULTILINE))
 
