@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from math import prod
 
@@ -17,7 +17,15 @@ from engine.catalogue.entries import MAX_BLOCK
 from engine.lab.expressions import evaluate
 from engine.lab.signatures import function_name
 from engine.lab.structures import element_of
-from engine.lab.top_level import closing_bracket, declarations, expanded, parts, template_parameters, uncommented
+from engine.lab.top_level import (
+    Declaration,
+    closing_bracket,
+    declarations,
+    expanded,
+    parts,
+    template_parameters,
+    uncommented,
+)
 from engine.records import NotRunnable
 
 _DEEPEST, _MOST_NAMES = 6, 200
@@ -42,6 +50,8 @@ _ELEMENT = re.compile(r"(\w+)\s*\[[^\[\]]*\]")
 _CONSTANT = re.compile(
     r"^[ \t]*(?:#[ \t]*define|(?:static[ \t]+)?const(?:expr)?[ \t]+\w+)[ \t]+(\w+)[ \t=]+([^\n;]{1,200})", re.MULTILINE
 )
+_SEPARATOR = re.compile(r"(?<=\d)'(?=\d)")  # of 1'000'000
+_ALSO_ASSIGNED = re.compile(r"^(?:\w+\s*=(?!=)\s*)+")  # `M = 4096` of `N = M = 4096`
 _LOOSE = re.compile(r"<<[ ]+<|>>[ ]+>(?=\s*\()")  # as some editors format a launch
 _BY_FUNCTION = re.compile(r"\bcudaLaunch(?:Cooperative)?Kernel\s*\(")
 _MOST_CALLS = 3  # from main to the function that launches
@@ -89,30 +99,35 @@ def launch_in_text(text: str, name: str, proposed: Sequence[str] = ()) -> HostLa
     kernel's parameters, which sizes of the file's user get."""
     code = HostCode(text, name, proposed)
     made = code.launch({})
-    values, changed, spare = dict(code.constants), dict[str, int](), _is_spare(made)
+    values, spare = dict(code.constants), _is_spare(made)
+    kept = set[str]()  # constants that cannot be smaller alone
     while made is not None and made.grid and not made.open and code.steps(made) > 1:
-        large = max(
-            (each for each in values if values[each] // 2 >= _FEWEST), key=lambda each: values[each], default=""
-        )
-        if not large:
+        smaller = [each for each in values if values[each] // 2 >= _FEWEST and each not in kept]
+        if not smaller:
             return None if code.steps(made) > _MOST_EXCESS else made
-        values[large] = changed[large] = values[large] // 2
-        made = code.launch(changed)
-        if _is_spare(made) > spare:  # of the sizes that belong together one alone is smaller
-            return None
+        large = max(smaller, key=lambda each: values[each])
+        before, values[large] = values[large], values[large] // 2
+        made = code.launch(_changed(code, values))
+        if _is_spare(made) > spare:
+            kept.add(large)
+            values[large] = before
+            made = code.launch(_changed(code, values))
     if made is None:
         return None
-    return HostLaunch(
-        made.line, made.grid, made.block, made.shared, made.arguments,
-        {each: (code.constants[each], value) for each, value in changed.items()}, made.open,
-    )  # fmt: skip
+    told = {each: (code.constants[each], value) for each, value in _changed(code, values).items()}
+    return replace(made, changed=told)
+
+
+def _changed(code: HostCode, values: Mapping[str, int]) -> dict[str, int]:
+    """Return those of the values that are not the file's own."""
+    return {each: value for each, value in values.items() if value != code.constants[each]}
 
 
 class HostCode:
     """A text without comments. `constants`: the names that host code alone uses, and that are numbers."""
 
     def __init__(self, text: str, kernel: str, proposed: Sequence[str] = ()) -> None:
-        code = _LOOSE.sub(lambda found: found[0].replace(" ", ""), uncommented(text))
+        code = _SEPARATOR.sub("", _LOOSE.sub(lambda found: found[0].replace(" ", ""), uncommented(text)))
         self.text = _in_brackets(expanded(expanded(code, "<<<", text), "##", text))
         self.kernel, self._proposed = kernel, proposed
         self._place = 0  # of the launch
@@ -142,12 +157,12 @@ class HostCode:
         """Read the launch with the `given` values of some constants."""
         self._given, self._looked_up, self._used = given, 0, {}
         template = r"(?:<(?!<)[^;{}]{0,400}?>\s*)?"
-        found = re.search(
-            rf"(?<![\w.]){self.kernel}\s*{template}<<<([^;]{{1,400}}?)>>>\s*(?:\(([^;]{{0,1000}})\)\s*;)?", self.text
-        )
+        found = re.search(rf"(?<![\w.]){self.kernel}\s*{template}<<<([^;]{{1,400}}?)>>>\s*(\()?", self.text)
         if found and not self._place:
             self._place, self._passed = found.start(), self._passed_to(found.start())
-        sizes, passed = parts(found[1]) if found else [], parts(found[2] or "") if found else []
+        sizes = parts(found[1]) if found else []
+        end = closing_bracket(self.text, found.end()) if found and found[2] else 0
+        passed = parts(self.text[found.end() : end - 1]) if found and end else []
         for each, word in zip(passed, self._proposed, strict=False):
             if "[" not in word:
                 self._words[self._of_caller(each.strip())] = word
@@ -188,6 +203,9 @@ class HostCode:
             call = next((one for one in calls if any(each.start < one.start() < each.end and each is not around
                          and function_name(self.text, each) != name for each in functions)), None)  # fmt: skip
             if own is None or call is None:
+                if around and (value := self._value_of(name, around)):
+                    passed = {one: value.get(was, was) for one, was in passed.items()}
+                    passed = value | passed
                 if own and name != "main":
                     taken = parts(self.text[own.end() : closing_bracket(self.text, own.end()) - 1])
                     self._outer = [" ".join(one.split()) for one in taken]
@@ -209,6 +227,17 @@ class HostCode:
             place = call.start()
         # a name that means one thing in a function and another in its caller is not read
         return {one: "" if ({*_WORD.findall(was)} - {one}) & {*passed} else was for one, was in passed.items()}
+
+    def _value_of(self, name: str, around: Declaration) -> dict[str, str]:
+        """Return the template arguments of a host function that the file names elsewhere without a call."""
+        for found in re.finditer(rf"(?<![\w.>]){name}\s*<((?!<)[^;{{}}()]{{0,200}})>(?!\s*\()", self.text):
+            if not around.start <= found.start() < around.end:
+                taken = [
+                    re.findall(r"\w+", one.partition("=")[0])[-1] for one in template_parameters(self.text, around)
+                ]
+                pairs = zip(taken, parts(found[1]), strict=False)
+                return {one: given.strip() for one, given in pairs if one != given.strip()}
+        return {}
 
     def _of_caller(self, passed: str) -> str:
         """Return the name of an argument in the outermost function."""
@@ -246,6 +275,8 @@ class HostCode:
 
     def _computed(self, words: str, depth: int) -> tuple[int | str, ...] | None:
         words = _FLOATING.sub(r"\1", _CAST.sub("", words))
+        while words.startswith("(") and closing_bracket(words, 1) == len(words):
+            words = words[1:-1].strip()
         if chosen := _CHOSEN.fullmatch(words):
             each = [self.sizes(part, depth + 1) for part in parts(chosen[2])]
             made = [one[0] for one in each if one]
@@ -277,7 +308,8 @@ class HostCode:
         if meant is None and (outer or self._is_asked(word)):
             self._used[word] = self._words.get(word, "n")
             return (_number(self._used[word]),)
-        if found and len(found) == 1 and word not in self._of_device and not _WORD.search(meant or ""):
+        plain = meant and not _WORD.search(usual[1] if (usual := _WITHOUT_ARGUMENTS.search(meant)) else meant)
+        if found and len(found) == 1 and word not in self._of_device and plain:
             self.constants[word] = int(found[0])
         return found
 
@@ -306,7 +338,7 @@ class HostCode:
             rf"^[ \t]*#[ \t]*define[ \t]+{word}[ \t]+([^\n]{{1,200}})$",
             rf"\bdim3\s+(?:\w+\s*\((?:[^;()]|\([^;()]*\)){{0,200}}\)\s*,\s*){{0,4}}{word}\s*(?=[({{])([^;]{{1,300}});",
             rf"(?<![\w.]){word}\s*=\s*(dim3\s*\([^;]{{1,200}}?\))\s*;",
-            rf"(?<![\w.]){word}\s*=(?!=)\s*([^;]{{1,150}});",
+            rf"(?<![\w.]){word}\s*=(?!=)\s*([^;]{{1,300}});",
             rf"\b{word}\s*\[\s*\w*\s*\]\s*=\s*(\{{[^;{{}}]{{1,200}}\}})\s*;",
             rf"\bint\s+{word}\s*[({{]\s*([^;,(){{}}]{{1,100}})[)}}]\s*;",
         ):
@@ -319,7 +351,7 @@ class HostCode:
         found = nearest or first
         if found is None:
             return None
-        meant = found[1].strip()
+        meant = _ALSO_ASSIGNED.sub("", " ".join(found[1].split()))
         if found[0].startswith("dim3") and meant[:1] in "({":
             meant = next(iter(parts(meant)), "")
         return meant if _DIM3.fullmatch(meant) else next(iter(parts(meant)), None)
@@ -349,7 +381,7 @@ class HostCode:
     def _allocated(self, name: str) -> int | str | None:
         """Return the elements of a pointer's allocation, a number or words over `n`."""
         kind = self._element(name)
-        pointer = rf"(?:\(\s*void\s*\*\s*\*\s*\)\s*|reinterpret_cast\s*<\s*void\s*\*\s*\*\s*>\s*\(\s*)?&\s*{name}\s*\)?"
+        pointer = rf"(?:\(\s*void\s*\*\s*\*\s*\)\s*|reinterpret_cast\s*<\s*void\s*\*\s*\*\s*>\s*\(\s*)?&\s*{name}(?:\s*\[\w*\])?\s*\)?"
         for pattern, size in (
             (rf"\bcudaMalloc(?:Managed|Host)?\s*\(\s*{pointer}\s*,", kind),
             (rf"(?<![\w.]){name}\s*=\s*(?:\([^()]{{1,40}}\)\s*)?malloc\s*\(", kind),

@@ -167,17 +167,28 @@ def propose_setup(text: str, kernel: str = "") -> Setup:
         given = _propose_arguments(text, name, kernels[bare(name)], "n, n")
     exact = _propose_arguments(text, name, kernels[bare(name)], size, exact=True)
     passed = [
-        _as_on_host(own if one is AS_PROPOSED else allocated, one)
+        own if own == "{}" else _as_on_host(own if one is AS_PROPOSED else allocated, one)
         for own, allocated, one in zip(given, exact, found.arguments, strict=False)
     ]
     if len(passed) < len(setup.arguments) or None in passed:
         return setup
     changes = ", ".join(f"{each} = {now:,} in place of {was:,}" for each, (was, now) in found.changed.items())
     opened = ", ".join(f"{each} = {word}" for each, word in found.open.items() if each != word)
-    assumed = f"Launched as in line {found.line}" + (
-        f", with {changes}, which takes the emulator less time." if changes else f", with {opened}." if opened else "."
+    assumed = (
+        f"Launched as in line {found.line}"
+        + (", but for its shared memory" if found.shared is None else "")
+        + (
+            f", with {changes}, which takes the emulator less time."
+            if changes
+            else f", with {opened}."
+            if opened
+            else "."
+        )
     )
-    return replace(setup, grid=tuple(map(str, found.grid)), arguments=tuple(filter(None, passed)), assumed=assumed)
+    return replace(
+        setup, grid=tuple(map(str, found.grid)), block=tuple(map(str, found.block)),
+        arguments=tuple(filter(None, passed)), assumed=assumed,
+    )  # fmt: skip
 
 
 def _over_planes(found: HostLaunch) -> bool:

@@ -352,7 +352,15 @@ USERS = {
         SHARED.replace("float4 *b", "float *b").replace("b[0].x", "b[0]"),
         "void solve(float *in, float *out, int N) {\n  k<<<N, 64, N * N * sizeof(float)>>>(in, out, N); }",
         "k<<<n, 64, 8 * block>>>(float32[n]=random, float32[n]=zeros, n)",
-        "N = n",
+        "",
+    ),
+    "a function that is passed on": (
+        "template <class A, int T> __global__ void k(const A *a, A *b) { b[threadIdx.x] = a[threadIdx.x]; }\n",
+        "template <class A, int T> void run(std::vector<A> &x, std::vector<A> &y) { size_t size = x.size();\n"
+        "  k<A, T><<<size / T, T>>>(x.data(), y.data()); }\n"
+        "int main() { constexpr int threads = 64; std::function<void()> f = run<float, threads>; }",
+        "k<<<n / 64, 64>>>(float32[n]=random, float32[n]=zeros)",
+        "size = n",
     ),
     "a block that is bounded": (
         LINE,
@@ -385,7 +393,8 @@ def test_a_size_that_the_file_leaves_to_its_user_is_n(name: str) -> None:
     kernel_text, host, call, told = USERS[name]
     setup, line = propose_setup(kernel_text + host), 1 + (kernel_text + host).partition("<<<")[0].count("\n")
     assert setup.call == call
-    assert setup.assumed == (f"Launched as in line {line}, with {told}." if told else "")
+    but = "" if told else ", but for its shared memory"
+    assert setup.assumed == f"Launched as in line {line}{but}, with {told or 'N = n'}."
 
 
 def test_a_name_that_two_parts_of_a_program_declare_is_that_of_the_part_before_the_launch() -> None:
@@ -471,3 +480,77 @@ int main() {
 """
     found = launch_in_text(text, "k")
     assert found is None or not found.changed
+
+
+WRITTEN = {
+    "digits with marks": ("int N = 1'024;", "N / 64, 64", "", "a, b, N", "16, 64", "1024"),
+    "two names at once": ("int N, M; N = M = 512;", "M / 64, 64", "", "a, b, N", "8, 64", "512"),
+    "comments in a sum": (
+        "int N = 512; size_t bytes = (N  // the first of two parts, which is as long as the whole array\n"
+        "  + N  // and the second part, of the same length, for the other one that is swapped with it\n"
+        "  ) * sizeof(float);",
+        "N / 64, 64, bytes", "", "a, b, N", "8, 64, 4096", "512",
+    ),
+    "brackets around a choice": ("int N = 512; dim3 t( min(N, 64) ); dim3 g( (N / t.x) );", "g, t", "", "a, b, N", "8, 64", "512"),
+    "a macro around the launch": ("int N = 512;", "N / 64, 64", "CHECK((", "a, b, N", "8, 64", "512"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_a_launch_is_read_however_it_is_written(name: str) -> None:
+    sizes, launched, before, given, call, n = WRITTEN[name]
+    text = f"{LINE}int main() {{ {sizes}\n  float *a, *b; cudaMalloc(&a, 8 * N); cudaMalloc(&b, 4 * N);\n"
+    text += f"  {before}k<<<{launched}>>>({given}){'))' if before else ''};\n}}\n"
+    found = propose_setup(text)
+    assert found.call == f"k<<<{call}>>>(float32[{2 * int(n)}]=random, float32[{n}]=zeros, {n})"
+    assert found.assumed.startswith("Launched as in line")
+
+
+def test_a_size_of_the_command_line_with_a_usual_value_is_made_smaller() -> None:
+    text = (
+        LINE
+        + """int main(int argc, char **argv) {
+  int N = (argc > 1) ? atoi(argv[1]) : (1 << 26); float *a, *b;
+  cudaMalloc(&a, 2 * N * sizeof(float)); cudaMalloc(&b, N * sizeof(float)); k<<<N / 64, 64>>>(a, b, N);
+}
+"""
+    )
+    assert "N = 1,048,576 in place of 67,108,864" in propose_setup(text).assumed
+
+
+def test_of_two_sizes_the_one_that_can_be_smaller_is() -> None:
+    text = """__global__ void k(const float *a, float *b, int n, int m) {
+  for (int i = threadIdx.x; i < m; i += blockDim.x) b[blockIdx.x * m + i] = a[blockIdx.x * m + i];
+}
+int main() {
+  int N = 32786, M = 1024; float *a, *b; cudaMalloc(&a, N * M * sizeof(float)); cudaMalloc(&b, N * M * sizeof(float));
+  k<<<N, 1024>>>(a, b, N, M);
+}
+"""
+    found = launch_in_text(text, "k")
+    assert found and found.grid and found.changed.keys() == {"N"} and found.arguments[3].words == "1024"
+
+
+def test_a_size_of_the_block_is_the_same_number_as_an_argument() -> None:
+    text = """__global__ void k(int B, int T, int C, const float *a, float *b) {
+  int i = blockIdx.x * C * T + threadIdx.x; for (int t = 0; t < T; t++) b[i + t * C] = a[i + t * C];
+}
+void run(int B, int T, int C, float *a, float *b) { dim3 g(B), t(C); k<<<g, t>>>(B, T, C, a, b); }
+"""
+    found = propose_setup(text)
+    assert found.block == (found.arguments[2],)
+
+
+def test_a_functor_and_an_array_of_pointers_are_arguments() -> None:
+    text = """struct Add { __device__ int operator()(int a, int b) const { return a + b; } };
+__device__ int *unused;
+static int *found[8];
+template <class Op> __global__ void k(const int *a, int *b, int n, Op op) {
+  int i = threadIdx.x; if (i < n) b[i] = op(a[i], 1);
+}
+int main() {
+  int *a; int t = 3; cudaMalloc(&a, 64 * sizeof(int)); cudaMalloc(&found[t], 64 * sizeof(int));
+  k<<<1, 64>>>(a, found[t], 64, Add());
+}
+"""
+    assert propose_setup(text).call.endswith("<<<1, 64>>>(int32[64]=random, int32[64]=zeros, 64, {})")
