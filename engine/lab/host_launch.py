@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from math import prod
+from operator import eq, ge, gt, le, lt, ne
 
 from engine.catalogue.entries import MAX_BLOCK
 from engine.lab.expressions import evaluate
@@ -34,6 +35,12 @@ _CAST = re.compile(
     r"\(\s*(?:unsigned\s+)?(?:int|long|float|double|size_t|unsigned)\s*\)\s*(?=[\w(])|\b(?:int|float|double)\s*(?=\()"
 )
 _FLOATING = re.compile(r"(?<![\w.])(\d+)\.0*f?(?![\w.])")
+_FLOAT = re.compile(r"-?(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][-+]?\d+)?[fF]?")
+_REST = re.compile(  # n / 4 + (n % 4 == 0 ? 0 : 1)
+    r"(\w+)\s*/\s*(\w+)\s*\+\s*\(\s*\(?\s*\1\s*%\s*\2\s*(?:==\s*0\s*\)?\s*\?\s*0\s*:\s*1|(?:(?:!=|>)\s*0)?\s*\)?\s*\?\s*1\s*:\s*0)\s*\)"
+)
+_ASKED = re.compile(r"\(?\s*([\w\s.+*/-]+?)\s*(==|!=|<=|>=|<|>)\s*([\w\s.+*/-]+?)\s*\)?\s*\?([^?:]+):([^?:]+)")
+_COMPARED = {"==": eq, "!=": ne, "<=": le, ">=": ge, "<": lt, ">": gt}
 _CEILING = re.compile(r"\bceilf?\s*\((.*)\)", re.DOTALL)
 _ROUNDED_UP = re.compile(
     r"(?:\w+::)*\b(?:i?div(?:ide)?_?(?:round_?)?(?:up|ceil)|c(?:eil(?:ing)?)?_?div|up_?div)\s*\(", re.IGNORECASE
@@ -281,6 +288,12 @@ class HostCode:
             each = [self.sizes(part, depth + 1) for part in parts(chosen[2])]
             made = [one[0] for one in each if one]
             return _chosen(chosen[1].lower(), made) if made and all(each) else None
+        words = _REST.sub(lambda found: f"({_rounded_up(found[1], found[2])})", words)
+        if asked := _ASKED.fullmatch(words):
+            one, other = (self.sizes(asked[side], depth + 1) for side in (1, 3))
+            if not one or not other or isinstance(one[0], str) or isinstance(other[0], str):
+                return None
+            return self.sizes(asked[4 if _COMPARED[asked[2]](one[0], other[0]) else 5], depth + 1)
         if rounded := _CEILING.fullmatch(words):  # ceil((float)n / block)
             top, _, bottom = rounded[1].rpartition("/")
             words = _rounded_up(top, bottom) if top else rounded[1]
@@ -358,16 +371,16 @@ class HostCode:
 
     def _argument(self, passed: str) -> HostArgument | None:
         """Return what is passed: a number, or an array as it is allocated and filled."""
-        if re.fullmatch(r"-?\d*\.\d*(?:e-?\d+)?f?", passed):
-            return HostArgument(passed.rstrip("f"))
+        if _FLOAT.fullmatch(passed):
+            return HostArgument(passed.rstrip("fF"))
         name = self._of_caller(passed)
         if _WORD.fullmatch(name):
             count = self._allocated(name)
             if count is not None:
                 return HostArgument(self._fill(name), count)
             meant = self._meant(name)
-            if meant and re.fullmatch(r"-?\d*\.\d*(?:e-?\d+)?f?", meant):
-                return HostArgument(meant.rstrip("f"))
+            if meant and _FLOAT.fullmatch(meant):
+                return HostArgument(meant.rstrip("fF"))
         number = self.sizes(passed)
         if number is None:
             return AS_PROPOSED if self._is_given(name) else None
@@ -381,7 +394,8 @@ class HostCode:
     def _allocated(self, name: str) -> int | str | None:
         """Return the elements of a pointer's allocation, a number or words over `n`."""
         kind = self._element(name)
-        pointer = rf"(?:\(\s*void\s*\*\s*\*\s*\)\s*|reinterpret_cast\s*<\s*void\s*\*\s*\*\s*>\s*\(\s*)?&\s*{name}(?:\s*\[\w*\])?\s*\)?"
+        cast = r"(?:\(\s*void\s*\*\s*\*\s*\)\s*|reinterpret_cast\s*<\s*void\s*\*\s*\*\s*>\s*\(\s*)?"
+        pointer = rf"{cast}&\s*{name}(?:\s*\[\w*\])?\s*\)?"
         for pattern, size in (
             (rf"\bcudaMalloc(?:Managed|Host)?\s*\(\s*{pointer}\s*,", kind),
             (rf"(?<![\w.]){name}\s*=\s*(?:\([^()]{{1,40}}\)\s*)?malloc\s*\(", kind),

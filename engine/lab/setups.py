@@ -47,10 +47,12 @@ _DYNAMIC = re.compile(r"\bextern\s+__shared__\s+(?:__align__\s*\(\s*\w+\s*\)\s*)
 _STEPS = re.compile(r"\bfor\s*\([^;]{1,40};\s*\w+\s*<\s*(\w+)\s*;\s*\w+\s*\+=\s*(\w+)\s*\)")
 _TILE = re.compile(r"__shared__\s[^;\[]{1,80}\[\s*(\w+)\s*\]\s*\[\s*(\w+)(?:\s*\+\s*1)?\s*\]")
 _COOPERATIVE = "cooperative"  # in the place of a launch's stream
+_FACTOR = "1"  # of a floating-point number that nothing tells
 _SIDE = "16"  # n in each of three dimensions would be too much
 _MOST_SIDES, _SHORT_SIDE = 3, "4"  # of more dimensions
-# Parameters that are small in every program: an area that one thread reads, and steps.
+# Parameters that are small in every program: where a part begins, an area that one thread reads, and steps.
 _USUAL = (
+    (re.compile(r"^(?:start|begin)|(?:start|begin|offset)$", re.IGNORECASE), "0"),
     (re.compile(r"stride|padding|(?<![a-z])pad|dilation|zero_?point", re.IGNORECASE), "1"),
     (
         re.compile(
@@ -166,25 +168,25 @@ def propose_setup(text: str, kernel: str = "") -> Setup:
     if found.open and _over_planes(found):
         given = _propose_arguments(text, name, kernels[bare(name)], "n, n")
     exact = _propose_arguments(text, name, kernels[bare(name)], size, exact=True)
+    unread = [
+        name for name, own, one in zip(kernels[bare(name)].parameters, given, found.arguments, strict=False)
+        if one is None and own == _FACTOR
+    ]  # fmt: skip
     passed = [
-        own if own == "{}" else _as_on_host(own if one is AS_PROPOSED else allocated, one)
+        own
+        if own == "{}" or (one is None and own == _FACTOR)
+        else _as_on_host(own if one is AS_PROPOSED else allocated, one)
         for own, allocated, one in zip(given, exact, found.arguments, strict=False)
     ]
     if len(passed) < len(setup.arguments) or None in passed:
         return setup
     changes = ", ".join(f"{each} = {now:,} in place of {was:,}" for each, (was, now) in found.changed.items())
     opened = ", ".join(f"{each} = {word}" for each, word in found.open.items() if each != word)
-    assumed = (
-        f"Launched as in line {found.line}"
-        + (", but for its shared memory" if found.shared is None else "")
-        + (
-            f", with {changes}, which takes the emulator less time."
-            if changes
-            else f", with {opened}."
-            if opened
-            else "."
-        )
-    )
+    but = ", but for its shared memory" if found.shared is None else ""
+    more = f", with {changes}, which takes the emulator less time" if changes else f", with {opened}" if opened else ""
+    assumed = f"Launched as in line {found.line}{but}{more}."
+    if unread:
+        assumed += f" The file computes {' and '.join(unread)} as it runs: here {_FACTOR}."
     return replace(
         setup, grid=tuple(map(str, found.grid)), block=tuple(map(str, found.block)),
         arguments=tuple(filter(None, passed)), assumed=assumed,
@@ -423,7 +425,7 @@ def _propose_argument(text: str, written: str, size: str, fill: str, whole: str 
     if "*" in written or "[" in written:
         size = f"{size}, {element.count}" if element.count > 1 else size
         return f"{kind}[{size}]={'random' if fill == 'indices' and 'float' in kind else fill}"
-    return "1" if kind.startswith(("float", "bool")) or np.dtype(kind).itemsize == 1 else whole
+    return _FACTOR if kind.startswith(("float", "bool")) or np.dtype(kind).itemsize == 1 else whole
 
 
 def _sizes(words: str) -> tuple[str, ...]:

@@ -491,7 +491,17 @@ WRITTEN = {
         "  ) * sizeof(float);",
         "N / 64, 64, bytes", "", "a, b, N", "8, 64, 4096", "512",
     ),
-    "brackets around a choice": ("int N = 512; dim3 t( min(N, 64) ); dim3 g( (N / t.x) );", "g, t", "", "a, b, N", "8, 64", "512"),
+    "brackets around a choice": (
+        "int N = 512; dim3 t( min(N, 64) ); dim3 g( (N / t.x) );",
+        "g, t", "", "a, b, N", "8, 64", "512",
+    ),
+    "a choice between numbers": (
+        "int N = 512, t = 64; int bytes = (t <= 32) ? 2 * t * 4 : t * 4;",
+        "N / t, t, bytes", "", "a, b, N", "8, 64, 256", "512",
+    ),
+    "a rest in a block of its own": (
+        "int N = 500, t = 64; int g = N / t + (N % t == 0 ? 0 : 1);", "g, t", "", "a, b, N", "8, 64", "500",
+    ),
     "a macro around the launch": ("int N = 512;", "N / 64, 64", "CHECK((", "a, b, N", "8, 64", "512"),
 }  # fmt: skip
 
@@ -554,3 +564,19 @@ int main() {
 }
 """
     assert propose_setup(text).call.endswith("<<<1, 64>>>(int32[64]=random, int32[64]=zeros, 64, {})")
+
+
+def test_a_number_that_is_computed_as_the_file_runs_is_told() -> None:
+    text = """__global__ void k(const float *a, float *b, float scale, float least, int offset) {
+  int i = threadIdx.x; b[i] = a[i + offset] * scale + least;
+}
+int main() {
+  float *a, *b; cudaMalloc(&a, 256); cudaMalloc(&b, 256); float scale = largest(h) / 127, least = 1e-6f;
+  k<<<1, 64>>>(a, b, scale, least, 0);
+}
+"""
+    found = propose_setup(text)
+    assert found.arguments[2:] == ("1", "1e-6", "0")
+    assert found.assumed == "Launched as in line 6. The file computes scale as it runs: here 1."
+    alone = propose_setup(text.partition("int main")[0])
+    assert alone.arguments[-1] == "0"
