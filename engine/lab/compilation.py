@@ -24,6 +24,7 @@ _HURRIED = (
     "The compiler was told to optimise less, as it takes too long otherwise: nvcc unrolls more, and a GPU counts other "
     "instructions."
 )
+_GUESSED = re.compile(rf"\b{USUAL_TYPE}\s*(?:\(|::|<)")  # the usual type in place of a function, a class or a template
 _ONE_BY_ONE_S = (CPU_S - HURRIED_S) / 2  # after this many failed tries the rest are refused
 _INLINE = re.compile(r"// begin inline asm(.*?)// end inline asm", re.DOTALL)
 _STATEMENT = re.compile(r"(?:^|[;{}])\s*(?:@!?[%\w$]+\s+)?([a-z][\w.:]*)", re.MULTILINE)
@@ -103,7 +104,7 @@ def compiled_in_full(
         source,
         kernels,
         tuple(each for each in kernels_in(text) if each not in looked_at) if many else (),
-        part.refused,
+        tuple((bare(each) if _GUESSED.search(each) else each, why) for each, why in part.refused),
         (
             *(CompilerWarning(f'"{header}" is missing and was skipped.', line) for line, header in beside.items()),
             *(_guess(text, one) for one in wanted if one.guessed and one.expression in found),

@@ -181,6 +181,8 @@ int main() {
 """
     with refused("pasted.template-arguments", CompileError):
         engine.kernel(text)
+    found = kernels(f"{text}__global__ void other(float *a) {{ a[0] = 2; }}\n")
+    assert [one.name for one in found] == ["other"] and [name for name, _ in found[0].made.refused] == ["k"]
 
 
 def test_a_namespace_that_an_if_leaves_out_is_named_with_its_line() -> None:
