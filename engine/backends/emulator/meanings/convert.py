@@ -239,7 +239,8 @@ def round_to_finite_tensor_float(a: Array) -> Array:
     """As without `.satfinite`, with the number below in place of infinity; a NaN, too, loses one unit, as on the
     H200."""
     bits = round_to_tensor_float(a)
-    return bits - np.uint32(0x2000) * ((bits & np.uint32(0x7F800000)) == np.uint32(0x7F800000))
+    result: Array = bits - np.uint32(0x2000) * ((bits & np.uint32(0x7F800000)) == np.uint32(0x7F800000))
+    return result
 
 
 @computes("cvt.{rounding}.relu?.tf32.f32", "f32 -> b32", rounding=("rn", "rz"))

@@ -49,7 +49,8 @@ def directed_bfloat(value: Array, rounding: str) -> Array:
     if rounding == "rz":
         return bits
     outward = (from_bfloat(bits).astype(np.float64) != value) & (np.signbit(value) == (rounding == "rm"))
-    return bits + (outward & ~np.isnan(value)).astype(np.uint16)
+    result: Array = bits + (outward & ~np.isnan(value)).astype(np.uint16)
+    return result
 
 
 def unpack_halves(a: Array, t: str) -> list[Array]:
