@@ -31,6 +31,7 @@ from engine.records import NotRunnable
 
 _DEEPEST, _MOST_NAMES = 6, 200
 _SIZEOF = re.compile(r"sizeof\s*\(\s*(\w[\w ]*)\)")
+_LENGTH = re.compile(r"sizeof\s*\(\s*(\w+)\s*\)\s*/\s*sizeof\s*\(\s*(?:\1\s*\[\s*0\s*\]|\*\s*\1|\w+)\s*\)")
 _CAST = re.compile(
     r"\(\s*(?:unsigned\s+)?(?:int|long|float|double|size_t|unsigned)\s*\)\s*(?=[\w(])|\b(?:int|float|double)\s*(?=\()"
 )
@@ -267,7 +268,7 @@ class HostCode:
         """Return the sizes of an expression, one or those of a dim3: numbers, or words over `n`."""
         if depth > _DEEPEST:
             return None
-        words = _SIZEOF.sub(self._size_of, words).strip()
+        words = _SIZEOF.sub(self._size_of, _LENGTH.sub(self._length_of, words)).strip()
         if usual := _WITHOUT_ARGUMENTS.search(words):
             words = usual[1].strip()
         if (first := _ELEMENT.fullmatch(words)) and (listed := self._meant(first[1])) and listed.startswith("{"):
@@ -395,7 +396,7 @@ class HostCode:
         """Return the elements of a pointer's allocation, a number or words over `n`."""
         kind = self._element(name)
         cast = r"(?:\(\s*void\s*\*\s*\*\s*\)\s*|reinterpret_cast\s*<\s*void\s*\*\s*\*\s*>\s*\(\s*)?"
-        pointer = rf"{cast}&\s*{name}(?:\s*\[\w*\])?\s*\)?"
+        pointer = rf"{cast}\(?\s*&\s*{name}(?:\s*\[\w*\])?\s*\)*"
         for pattern, size in (
             (rf"\bcudaMalloc(?:Managed|Host)?\s*\(\s*{pointer}\s*,", kind),
             (rf"(?<![\w.]){name}\s*=\s*(?:\([^()]{{1,40}}\)\s*)?malloc\s*\(", kind),
@@ -420,6 +421,21 @@ class HostCode:
         )
         element = element_of(self.text, found[1]) if found else None
         return element.size if element else None
+
+    def _length_of(self, found: re.Match[str]) -> str:
+        """Return how many elements a host array has: its size, or the number of its values."""
+        declared = re.search(
+            rf"\b{found[1]}\s*\[([^\]]{{0,80}})\]\s*(?:=\s*\{{([^{{}}]{{0,2000}})\}})?\s*[;,]", self.text
+        )
+        if declared is None:
+            return found[0]
+        return (
+            f"({declared[1]})"
+            if declared[1].strip()
+            else str(len(parts(declared[2] or "")))
+            if declared[2]
+            else found[0]
+        )
 
     def _size_of(self, found: re.Match[str]) -> str:
         element = element_of(self.text, found[1])

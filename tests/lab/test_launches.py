@@ -502,6 +502,13 @@ WRITTEN = {
     "a rest in a block of its own": (
         "int N = 500, t = 64; int g = N / t + (N % t == 0 ? 0 : 1);", "g, t", "", "a, b, N", "8, 64", "500",
     ),
+    "the length of a host array": (
+        "int h[] = {4, 8, 15, 16}; int N = 128 * (sizeof(h) / sizeof(h[0]));",
+        "N / 64, 64", "", "a, b, N", "8, 64", "512",
+    ),
+    "the size of a host array": (
+        "float h[512]; int N = sizeof(h) / sizeof(float);", "N / 64, 64", "", "a, b, N", "8, 64", "512",
+    ),
     "a macro around the launch": ("int N = 512;", "N / 64, 64", "CHECK((", "a, b, N", "8, 64", "512"),
 }  # fmt: skip
 
@@ -509,7 +516,7 @@ WRITTEN = {
 @pytest.mark.parametrize("name", WRITTEN)
 def test_a_launch_is_read_however_it_is_written(name: str) -> None:
     sizes, launched, before, given, call, n = WRITTEN[name]
-    text = f"{LINE}int main() {{ {sizes}\n  float *a, *b; cudaMalloc(&a, 8 * N); cudaMalloc(&b, 4 * N);\n"
+    text = f"{LINE}int main() {{ {sizes}\n  float *a, *b; cudaMalloc((void **)(&a), 8 * N); cudaMalloc(&b, 4 * N);\n"
     text += f"  {before}k<<<{launched}>>>({given}){'))' if before else ''};\n}}\n"
     found = propose_setup(text)
     assert found.call == f"k<<<{call}>>>(float32[{2 * int(n)}]=random, float32[{n}]=zeros, {n})"
