@@ -414,7 +414,10 @@ def _propose_any(text: str, written: str, size: str, fill: str, whole: str) -> s
     if fields is None:
         return _propose_argument(text, written, size, fill, whole)
     sizes = [size if "*" in field else str(length_of(field) or size) for field in fields.values()]
-    proposed = (_propose_argument(text, one, own, "random") for one, own in zip(fields.values(), sizes, strict=True))
+    fills = ("zeros" if re.search(rf"\batomicCAS\s*\(\s*{name}\s*,\s*0\s*,", text) else "random" for name in fields)
+    proposed = (
+        _propose_argument(text, one, own, each) for one, own, each in zip(fields.values(), sizes, fills, strict=True)
+    )
     return f"{{{', '.join(proposed)}}}"
 
 

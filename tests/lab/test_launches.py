@@ -587,3 +587,16 @@ int main() {
     assert found.assumed == "Launched as in line 6. The file computes scale as it runs: here 1."
     alone = propose_setup(text.partition("int main")[0])
     assert alone.arguments[-1] == "0"
+
+
+def test_a_lock_in_a_structure_is_open_at_first() -> None:
+    text = """struct Lock {
+  int *state, *other;
+  __device__ void lock() { while (atomicCAS(state, 0, 1) != 0); __threadfence(); }
+  __device__ void unlock() { __threadfence(); atomicExch(state, 0); }
+};
+__global__ void k(Lock lock, float *a) { if (threadIdx.x == 0) { lock.lock(); a[0] += 1; lock.unlock(); } }
+"""
+    setup = propose_setup(text)
+    assert setup.arguments[0] == "{int32[n]=zeros, int32[n]=random}"
+    assert check_own(setup, 512, text, "lock.cu").measurement.status == "ok"
