@@ -113,12 +113,13 @@ def launch_in_text(text: str, name: str, proposed: Sequence[str] = ()) -> HostLa
         smaller = [each for each in values if values[each] // 2 >= _FEWEST and each not in kept]
         if not smaller:
             return None if code.steps(made) > _MOST_EXCESS else made
-        large = max(smaller, key=lambda each: values[each])
-        before, values[large] = values[large], values[large] // 2
+        large, before = max(smaller, key=lambda each: values[each]), dict(values)
+        alike = [each for each in smaller if code.constants[each] == code.constants[large]]  # the sides of a square
+        values |= dict.fromkeys(alike, values[large] // 2)
         made = code.launch(_changed(code, values))
         if _is_spare(made) > spare:
-            kept.add(large)
-            values[large] = before
+            kept |= {*alike}
+            values = before
             made = code.launch(_changed(code, values))
     if made is None:
         return None

@@ -34,7 +34,7 @@ from engine.lab.signatures import (
     numbers_in,
     strides,
 )
-from engine.lab.structures import Element, element_of, fields_in, length_of
+from engine.lab.structures import Element, element_of, fields_in, length_of, mixed_element
 from engine.lab.top_level import declarations, parts, uncommented
 from engine.records import Array, Check, NotRunnable
 
@@ -423,7 +423,8 @@ def _propose_any(text: str, written: str, size: str, fill: str, whole: str) -> s
 
 def _propose_argument(text: str, written: str, size: str, fill: str, whole: str = "n") -> str:
     """Propose an argument that is no struct; `whole`: what a whole number is, if its type can hold it."""
-    element = element_of(text, written) or Element("float32")  # an unknown type counts as a float
+    element = element_of(text, written) or mixed_element(text, written)
+    element = element or Element("float32")  # an unknown type counts as a float
     kind = element.kind
     if "*" in written or "[" in written:
         size = f"{size}, {element.count}" if element.count > 1 else size

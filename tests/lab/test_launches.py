@@ -11,7 +11,7 @@ from engine.lab.checking import check_own
 from engine.lab.host_launch import launch_in_text
 from engine.lab.kernels import kernel
 from engine.lab.setups import Setup, fit_setup, launching, propose_setup, setup_of
-from engine.lab.structures import Element, element_of
+from engine.lab.structures import Element, element_of, mixed_element
 
 KERNEL = "__global__ void k(const float *a, float *b, int n) { }\n"
 FILES = {
@@ -600,3 +600,30 @@ __global__ void k(Lock lock, float *a) { if (threadIdx.x == 0) { lock.lock(); a[
     setup = propose_setup(text)
     assert setup.arguments[0] == "{int32[n]=zeros, int32[n]=random}"
     assert check_own(setup, 512, text, "lock.cu").measurement.status == "ok"
+
+
+def test_equal_sides_stay_equal() -> None:
+    text = """__global__ void k(const float *a, float *b, int h, int w) {
+  int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+  if (x < w && y < h) b[y * w + x] = a[y * w + x];
+}
+int main() {
+  int width = 10240, height = 10240; float *a, *b; size_t bytes = width * height * sizeof(float);
+  cudaMalloc(&a, bytes); cudaMalloc(&b, bytes); dim3 t(16, 16), g(width / t.x, height / t.y);
+  k<<<g, t>>>(a, b, width, height);
+}
+"""
+    found = launch_in_text(text, "k")
+    assert found and found.changed.keys() == {"width", "height"} and len({*found.changed.values()}) == 1
+
+
+def test_a_structure_of_numbers_of_several_sizes_is_counted_in_small_integers() -> None:
+    text = """struct Vector { double x, y, z; };
+struct Body { bool fixed; double mass; Vector place, speed; };
+struct Cell { float4 colour; unsigned char kind; short more[3]; };
+"""
+    assert mixed_element(text, "const Body *bodies") == Element("int32", 16)
+    assert mixed_element(text, "Cell *cells") == Element("int32", 8)
+    assert mixed_element("struct Node { Node *next; double x; };", "Node *nodes") is None
+    kernel_text = "__global__ void k(Body *b, int n) { if (threadIdx.x < n) b[threadIdx.x].mass += 1; }\n"
+    assert propose_setup(text + kernel_text).arguments[0].startswith("int32[n, 16]=")
