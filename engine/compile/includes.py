@@ -58,7 +58,7 @@ def check_includes(source: Source) -> None:
                 reason = judge(found)
                 if reason is not None:
                     raise _refusal(source, reason, _line_of(spliced, found.start()))
-        words = set(re.findall(r"\w+", f"{text}\n{names}" if _expands_in_if(text) else names))
+        words = set(re.findall(r"\w+", names)) | (_words_in_ifs(text) if _expands_in_if(text) else set())
         if any(_can_be_joined(name, words - {name}) for name in _PASTED):
             raise _refusal(source, _BY_NAME, _line_of(spliced, max(0, text.find("##"), text.find("%:%:"))))
     if _QUESTION.search(names) or "\n" in "".join(source.names):
@@ -108,6 +108,22 @@ def _expands_in_if(text: str) -> bool:
         if "/*" in asked or _CALLED.search(asked) or unclear & set(re.findall(r"\w+", asked)):
             return True
     return False
+
+
+def _words_in_ifs(text: str) -> set[str]:
+    """Return the words that the macros of a text may join in an #if: its own, and those of the macros that it names."""
+    asked = [found[1] for found in _IFS.finditer(text)]
+    if any("/*" in one for one in asked):  # it may go on in the lines below
+        return set(re.findall(r"\w+", text))
+    bodies: dict[str, set[str]] = {}
+    for name, body in _MACROS.findall(text):
+        bodies.setdefault(name, set()).update(re.findall(r"\w+", body))
+    words = {word for one in asked for word in re.findall(r"\w+", one)}
+    fresh = set(words)
+    while fresh:
+        fresh = {word for name in fresh & {*bodies} for word in bodies[name]} - words
+        words |= fresh
+    return words
 
 
 def _can_be_joined(name: str, words: set[str]) -> bool:

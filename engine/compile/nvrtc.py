@@ -67,12 +67,17 @@ _ADVICE = (
         re.compile(r'^more than one instance of overloaded function "(?:std::)?(max|min)" matches'),
         r"; convert the arguments of \1 to one type",
     ),
+    (
+        re.compile('^identifier "alloca" is undefined'),
+        "; NVRTC has none: declare an array of a fixed size in its place",
+    ),
     (re.compile('^namespace "cub" has no member "Max"'), "; CUDA 13 has cuda::maximum<> in its place"),
     (re.compile('^namespace "cub" has no member "Min"'), "; CUDA 13 has cuda::minimum<> in its place"),
     (re.compile('^namespace "cub" has no member "Sum"'), "; CUDA 13 has cuda::std::plus<> in its place"),
     (re.compile('^namespace "(cub|thrust)" has no member "\\w+"'), r"; CUDA 13's \1 does not have it"),
 )
 _UNDEFINED = re.compile(r'^identifier "(\w+)" is undefined')
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:[^\"\\\n]|\\.)*\"", re.DOTALL)
 _NO_MEMBER = re.compile(r'has no member "(\w)"')
 # Words of CUDA that a text may misspell.
 BUILT_IN = (
@@ -277,7 +282,8 @@ def meant(what: str, text: str) -> str:
     if not (found := _UNDEFINED.search(what)):
         return ""
     wrong = found[1]
-    words = {word.lower(): word for word in (*re.findall(r"[A-Za-z_]\w*", text), *BUILT_IN) if word != wrong}
+    own = re.findall(r"(?a:\b[A-Za-z_]\w*\b)", _COMMENT.sub(" ", text))
+    words = {word.lower(): word for word in (*own, *BUILT_IN) if word != wrong}
     near = get_close_matches(wrong.lower(), words, n=1, cutoff=0.8)
     return f"; perhaps `{words[near[0]]}` was meant" if near else ""
 

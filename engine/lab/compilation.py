@@ -24,6 +24,7 @@ _HURRIED = (
     "The compiler was told to optimise less, as it takes too long otherwise: nvcc unrolls more, and a GPU counts other "
     "instructions."
 )
+_GUESSED = re.compile(rf"\b{USUAL_TYPE}\s*(?:\(|::|<)")  # the usual type in place of a function, a class or a template
 _ONE_BY_ONE_S = (CPU_S - HURRIED_S) / 2  # after this many failed tries the rest are refused
 _INLINE = re.compile(r"// begin inline asm(.*?)// end inline asm", re.DOTALL)
 _STATEMENT = re.compile(r"(?:^|[;{}])\s*(?:@!?[%\w$]+\s+)?([a-z][\w.:]*)", re.MULTILINE)
@@ -103,7 +104,7 @@ def compiled_in_full(
         source,
         kernels,
         tuple(each for each in kernels_in(text) if each not in looked_at) if many else (),
-        part.refused,
+        tuple((bare(each) if _GUESSED.search(each) else each, why) for each, why in part.refused),
         (
             *(CompilerWarning(f'"{header}" is missing and was skipped.', line) for line, header in beside.items()),
             *(_guess(text, one) for one in wanted if one.guessed and one.expression in found),
@@ -138,7 +139,7 @@ def _part(file_name: str, text: str, wanted: list[WantedKernel], hurried: bool) 
         kept = [one.expression for one in wanted if "<" not in one.name]
         if len(wanted) in (1, len(kept)):
             raise
-        part = compiled_for_device(file_name, text, tuple(kept), hurried) if kept else None
+        part = compiled_for_device(file_name, text, tuple(kept), hurried)  # if this fails, so does every instance
         first, refused, until = error, [], process_time() + _ONE_BY_ONE_S
     for one in wanted:
         if "<" in one.name and process_time() < until:
@@ -147,7 +148,7 @@ def _part(file_name: str, text: str, wanted: list[WantedKernel], hurried: bool) 
                 kept.append(one.expression)
             except CompileError as error:
                 refused.append((one.expression, str(error)))
-    if part is None:
+    if not kept:
         raise first
     return replace(part, refused=(*part.refused, *refused))
 

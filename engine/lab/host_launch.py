@@ -9,23 +9,39 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from math import prod
+from operator import eq, ge, gt, le, lt, ne
 
 from engine.catalogue.entries import MAX_BLOCK
 from engine.lab.expressions import evaluate
 from engine.lab.signatures import function_name
 from engine.lab.structures import element_of
-from engine.lab.top_level import closing_bracket, declarations, expanded, parts, template_parameters, uncommented
+from engine.lab.top_level import (
+    Declaration,
+    closing_bracket,
+    declarations,
+    expanded,
+    parts,
+    template_parameters,
+    uncommented,
+)
 from engine.records import NotRunnable
 
 _DEEPEST, _MOST_NAMES = 6, 200
 _SIZEOF = re.compile(r"sizeof\s*\(\s*(\w[\w ]*)\)")
+_LENGTH = re.compile(r"sizeof\s*\(\s*(\w+)\s*\)\s*/\s*sizeof\s*\(\s*(?:\1\s*\[\s*0\s*\]|\*\s*\1|\w+)\s*\)")
 _CAST = re.compile(
     r"\(\s*(?:unsigned\s+)?(?:int|long|float|double|size_t|unsigned)\s*\)\s*(?=[\w(])|\b(?:int|float|double)\s*(?=\()"
 )
 _FLOATING = re.compile(r"(?<![\w.])(\d+)\.0*f?(?![\w.])")
+_FLOAT = re.compile(r"-?(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][-+]?\d+)?[fF]?")
+_REST = re.compile(  # n / 4 + (n % 4 == 0 ? 0 : 1)
+    r"(\w+)\s*/\s*(\w+)\s*\+\s*\(\s*\(?\s*\1\s*%\s*\2\s*(?:==\s*0\s*\)?\s*\?\s*0\s*:\s*1|(?:(?:!=|>)\s*0)?\s*\)?\s*\?\s*1\s*:\s*0)\s*\)"
+)
+_ASKED = re.compile(r"\(?\s*([\w\s.+*/-]+?)\s*(==|!=|<=|>=|<|>)\s*([\w\s.+*/-]+?)\s*\)?\s*\?([^?:]+):([^?:]+)")
+_COMPARED = {"==": eq, "!=": ne, "<=": le, ">=": ge, "<": lt, ">": gt}
 _CEILING = re.compile(r"\bceilf?\s*\((.*)\)", re.DOTALL)
 _ROUNDED_UP = re.compile(
     r"(?:\w+::)*\b(?:i?div(?:ide)?_?(?:round_?)?(?:up|ceil)|c(?:eil(?:ing)?)?_?div|up_?div)\s*\(", re.IGNORECASE
@@ -42,6 +58,8 @@ _ELEMENT = re.compile(r"(\w+)\s*\[[^\[\]]*\]")
 _CONSTANT = re.compile(
     r"^[ \t]*(?:#[ \t]*define|(?:static[ \t]+)?const(?:expr)?[ \t]+\w+)[ \t]+(\w+)[ \t=]+([^\n;]{1,200})", re.MULTILINE
 )
+_SEPARATOR = re.compile(r"(?<=\d)'(?=\d)")  # of 1'000'000
+_ALSO_ASSIGNED = re.compile(r"^(?:\w+\s*=(?!=)\s*)+")  # `M = 4096` of `N = M = 4096`
 _LOOSE = re.compile(r"<<[ ]+<|>>[ ]+>(?=\s*\()")  # as some editors format a launch
 _BY_FUNCTION = re.compile(r"\bcudaLaunch(?:Cooperative)?Kernel\s*\(")
 _MOST_CALLS = 3  # from main to the function that launches
@@ -89,30 +107,36 @@ def launch_in_text(text: str, name: str, proposed: Sequence[str] = ()) -> HostLa
     kernel's parameters, which sizes of the file's user get."""
     code = HostCode(text, name, proposed)
     made = code.launch({})
-    values, changed, spare = dict(code.constants), dict[str, int](), _is_spare(made)
+    values, spare = dict(code.constants), _is_spare(made)
+    kept = set[str]()  # constants that cannot be smaller alone
     while made is not None and made.grid and not made.open and code.steps(made) > 1:
-        large = max(
-            (each for each in values if values[each] // 2 >= _FEWEST), key=lambda each: values[each], default=""
-        )
-        if not large:
+        smaller = [each for each in values if values[each] // 2 >= _FEWEST and each not in kept]
+        if not smaller:
             return None if code.steps(made) > _MOST_EXCESS else made
-        values[large] = changed[large] = values[large] // 2
-        made = code.launch(changed)
-        if _is_spare(made) > spare:  # of the sizes that belong together one alone is smaller
-            return None
+        large, before = max(smaller, key=lambda each: values[each]), dict(values)
+        alike = [each for each in smaller if code.constants[each] == code.constants[large]]  # the sides of a square
+        values |= dict.fromkeys(alike, values[large] // 2)
+        made = code.launch(_changed(code, values))
+        if _is_spare(made) > spare:
+            kept |= {*alike}
+            values = before
+            made = code.launch(_changed(code, values))
     if made is None:
         return None
-    return HostLaunch(
-        made.line, made.grid, made.block, made.shared, made.arguments,
-        {each: (code.constants[each], value) for each, value in changed.items()}, made.open,
-    )  # fmt: skip
+    told = {each: (code.constants[each], value) for each, value in _changed(code, values).items()}
+    return replace(made, changed=told)
+
+
+def _changed(code: HostCode, values: Mapping[str, int]) -> dict[str, int]:
+    """Return those of the values that are not the file's own."""
+    return {each: value for each, value in values.items() if value != code.constants[each]}
 
 
 class HostCode:
     """A text without comments. `constants`: the names that host code alone uses, and that are numbers."""
 
     def __init__(self, text: str, kernel: str, proposed: Sequence[str] = ()) -> None:
-        code = _LOOSE.sub(lambda found: found[0].replace(" ", ""), uncommented(text))
+        code = _SEPARATOR.sub("", _LOOSE.sub(lambda found: found[0].replace(" ", ""), uncommented(text)))
         self.text = _in_brackets(expanded(expanded(code, "<<<", text), "##", text))
         self.kernel, self._proposed = kernel, proposed
         self._place = 0  # of the launch
@@ -142,12 +166,12 @@ class HostCode:
         """Read the launch with the `given` values of some constants."""
         self._given, self._looked_up, self._used = given, 0, {}
         template = r"(?:<(?!<)[^;{}]{0,400}?>\s*)?"
-        found = re.search(
-            rf"(?<![\w.]){self.kernel}\s*{template}<<<([^;]{{1,400}}?)>>>\s*(?:\(([^;]{{0,1000}})\)\s*;)?", self.text
-        )
+        found = re.search(rf"(?<![\w.]){self.kernel}\s*{template}<<<([^;]{{1,400}}?)>>>\s*(\()?", self.text)
         if found and not self._place:
             self._place, self._passed = found.start(), self._passed_to(found.start())
-        sizes, passed = parts(found[1]) if found else [], parts(found[2] or "") if found else []
+        sizes = parts(found[1]) if found else []
+        end = closing_bracket(self.text, found.end()) if found and found[2] else 0
+        passed = parts(self.text[found.end() : end - 1]) if found and end else []
         for each, word in zip(passed, self._proposed, strict=False):
             if "[" not in word:
                 self._words[self._of_caller(each.strip())] = word
@@ -188,6 +212,9 @@ class HostCode:
             call = next((one for one in calls if any(each.start < one.start() < each.end and each is not around
                          and function_name(self.text, each) != name for each in functions)), None)  # fmt: skip
             if own is None or call is None:
+                if around and (value := self._value_of(name, around)):
+                    passed = {one: value.get(was, was) for one, was in passed.items()}
+                    passed = value | passed
                 if own and name != "main":
                     taken = parts(self.text[own.end() : closing_bracket(self.text, own.end()) - 1])
                     self._outer = [" ".join(one.split()) for one in taken]
@@ -210,6 +237,17 @@ class HostCode:
         # a name that means one thing in a function and another in its caller is not read
         return {one: "" if ({*_WORD.findall(was)} - {one}) & {*passed} else was for one, was in passed.items()}
 
+    def _value_of(self, name: str, around: Declaration) -> dict[str, str]:
+        """Return the template arguments of a host function that the file names elsewhere without a call."""
+        for found in re.finditer(rf"(?<![\w.>]){name}\s*<((?!<)[^;{{}}()]{{0,200}})>(?!\s*\()", self.text):
+            if not around.start <= found.start() < around.end:
+                taken = [
+                    re.findall(r"\w+", one.partition("=")[0])[-1] for one in template_parameters(self.text, around)
+                ]
+                pairs = zip(taken, parts(found[1]), strict=False)
+                return {one: given.strip() for one, given in pairs if one != given.strip()}
+        return {}
+
     def _of_caller(self, passed: str) -> str:
         """Return the name of an argument in the outermost function."""
         name = _plain(_CAST.sub("", passed))
@@ -231,7 +269,7 @@ class HostCode:
         """Return the sizes of an expression, one or those of a dim3: numbers, or words over `n`."""
         if depth > _DEEPEST:
             return None
-        words = _SIZEOF.sub(self._size_of, words).strip()
+        words = _SIZEOF.sub(self._size_of, _LENGTH.sub(self._length_of, words)).strip()
         if usual := _WITHOUT_ARGUMENTS.search(words):
             words = usual[1].strip()
         if (first := _ELEMENT.fullmatch(words)) and (listed := self._meant(first[1])) and listed.startswith("{"):
@@ -246,10 +284,18 @@ class HostCode:
 
     def _computed(self, words: str, depth: int) -> tuple[int | str, ...] | None:
         words = _FLOATING.sub(r"\1", _CAST.sub("", words))
+        while words.startswith("(") and closing_bracket(words, 1) == len(words):
+            words = words[1:-1].strip()
         if chosen := _CHOSEN.fullmatch(words):
             each = [self.sizes(part, depth + 1) for part in parts(chosen[2])]
             made = [one[0] for one in each if one]
             return _chosen(chosen[1].lower(), made) if made and all(each) else None
+        words = _REST.sub(lambda found: f"({_rounded_up(found[1], found[2])})", words)
+        if asked := _ASKED.fullmatch(words):
+            one, other = (self.sizes(asked[side], depth + 1) for side in (1, 3))
+            if not one or not other or isinstance(one[0], str) or isinstance(other[0], str):
+                return None
+            return self.sizes(asked[4 if _COMPARED[asked[2]](one[0], other[0]) else 5], depth + 1)
         if rounded := _CEILING.fullmatch(words):  # ceil((float)n / block)
             top, _, bottom = rounded[1].rpartition("/")
             words = _rounded_up(top, bottom) if top else rounded[1]
@@ -277,7 +323,8 @@ class HostCode:
         if meant is None and (outer or self._is_asked(word)):
             self._used[word] = self._words.get(word, "n")
             return (_number(self._used[word]),)
-        if found and len(found) == 1 and word not in self._of_device and not _WORD.search(meant or ""):
+        plain = meant and not _WORD.search(usual[1] if (usual := _WITHOUT_ARGUMENTS.search(meant)) else meant)
+        if found and len(found) == 1 and word not in self._of_device and plain:
             self.constants[word] = int(found[0])
         return found
 
@@ -306,7 +353,7 @@ class HostCode:
             rf"^[ \t]*#[ \t]*define[ \t]+{word}[ \t]+([^\n]{{1,200}})$",
             rf"\bdim3\s+(?:\w+\s*\((?:[^;()]|\([^;()]*\)){{0,200}}\)\s*,\s*){{0,4}}{word}\s*(?=[({{])([^;]{{1,300}});",
             rf"(?<![\w.]){word}\s*=\s*(dim3\s*\([^;]{{1,200}}?\))\s*;",
-            rf"(?<![\w.]){word}\s*=(?!=)\s*([^;]{{1,150}});",
+            rf"(?<![\w.]){word}\s*=(?!=)\s*([^;]{{1,300}});",
             rf"\b{word}\s*\[\s*\w*\s*\]\s*=\s*(\{{[^;{{}}]{{1,200}}\}})\s*;",
             rf"\bint\s+{word}\s*[({{]\s*([^;,(){{}}]{{1,100}})[)}}]\s*;",
         ):
@@ -319,23 +366,23 @@ class HostCode:
         found = nearest or first
         if found is None:
             return None
-        meant = found[1].strip()
+        meant = _ALSO_ASSIGNED.sub("", " ".join(found[1].split()))
         if found[0].startswith("dim3") and meant[:1] in "({":
             meant = next(iter(parts(meant)), "")
         return meant if _DIM3.fullmatch(meant) else next(iter(parts(meant)), None)
 
     def _argument(self, passed: str) -> HostArgument | None:
         """Return what is passed: a number, or an array as it is allocated and filled."""
-        if re.fullmatch(r"-?\d*\.\d*(?:e-?\d+)?f?", passed):
-            return HostArgument(passed.rstrip("f"))
+        if _FLOAT.fullmatch(passed):
+            return HostArgument(passed.rstrip("fF"))
         name = self._of_caller(passed)
         if _WORD.fullmatch(name):
             count = self._allocated(name)
             if count is not None:
                 return HostArgument(self._fill(name), count)
             meant = self._meant(name)
-            if meant and re.fullmatch(r"-?\d*\.\d*(?:e-?\d+)?f?", meant):
-                return HostArgument(meant.rstrip("f"))
+            if meant and _FLOAT.fullmatch(meant):
+                return HostArgument(meant.rstrip("fF"))
         number = self.sizes(passed)
         if number is None:
             return AS_PROPOSED if self._is_given(name) else None
@@ -349,7 +396,8 @@ class HostCode:
     def _allocated(self, name: str) -> int | str | None:
         """Return the elements of a pointer's allocation, a number or words over `n`."""
         kind = self._element(name)
-        pointer = rf"(?:\(\s*void\s*\*\s*\*\s*\)\s*|reinterpret_cast\s*<\s*void\s*\*\s*\*\s*>\s*\(\s*)?&\s*{name}\s*\)?"
+        cast = r"(?:\(\s*void\s*\*\s*\*\s*\)\s*|reinterpret_cast\s*<\s*void\s*\*\s*\*\s*>\s*\(\s*)?"
+        pointer = rf"{cast}\(?\s*&\s*{name}(?:\s*\[\w*\])?\s*\)*"
         for pattern, size in (
             (rf"\bcudaMalloc(?:Managed|Host)?\s*\(\s*{pointer}\s*,", kind),
             (rf"(?<![\w.]){name}\s*=\s*(?:\([^()]{{1,40}}\)\s*)?malloc\s*\(", kind),
@@ -374,6 +422,21 @@ class HostCode:
         )
         element = element_of(self.text, found[1]) if found else None
         return element.size if element else None
+
+    def _length_of(self, found: re.Match[str]) -> str:
+        """Return how many elements a host array has: its size, or the number of its values."""
+        declared = re.search(
+            rf"\b{found[1]}\s*\[([^\]]{{0,80}})\]\s*(?:=\s*\{{([^{{}}]{{0,2000}})\}})?\s*[;,]", self.text
+        )
+        if declared is None:
+            return found[0]
+        return (
+            f"({declared[1]})"
+            if declared[1].strip()
+            else str(len(parts(declared[2] or "")))
+            if declared[2]
+            else found[0]
+        )
 
     def _size_of(self, found: re.Match[str]) -> str:
         element = element_of(self.text, found[1])

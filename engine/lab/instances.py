@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from engine.lab.signatures import Declared, bare, kernels_in
+from engine.lab.signatures import Declared, bare, function_name, kernels_in
 from engine.lab.top_level import (
     Declaration,
     closing,
@@ -179,10 +179,12 @@ class _File:
     def __init__(self, text: str, usual: str = USUAL_TYPE) -> None:
         self.usual = usual
         self.text = expanded(expanded(uncommented(text), "<<<", text), "##", text)
-        self.declared = declarations(text)
+        self.declared = declarations(text if len(self.text) == len(text) else self.text)  # a macro moves the places
         self.outside = {word for one in self.declared if not (one.called and one.body) for word in one.words}
         self.looked_up = 0
         self.guesses = 0  # types that the file does not tell
+        of_device = (one for one in self.declared if one.called and "__device__" in one.words)
+        self.outside |= {function_name(self.text, one) for one in of_device}
         self.outside |= {word for found in _ENUMERATORS.findall(self.text) for word in _WORD.findall(found)}
         self.outside |= set(re.findall(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", self.text, re.MULTILINE))
 
@@ -248,7 +250,7 @@ class _File:
         for found in self._places(rf"(?<![\w.]){word}\s*(?:=(?!=)\s*([^;,]{{1,200}})|\{{([^{{}}]{{1,200}})\}})\s*[;,]"):
             before = re.split(r"[;{}()]", self.text[max(0, found.start() - _BEFORE) : found.start()])[-1]
             if re.search(r"\b(?:const|constexpr|using)\b", before):
-                value = self.meant((found[1] or found[2]).strip(), found.start(), type_wanted, depth + 1)
+                value = self.meant(" ".join((found[1] or found[2]).split()), found.start(), type_wanted, depth + 1)
                 if value is not None:
                     return value if type_wanted else f"({value})"
         self.guesses += type_wanted

@@ -40,6 +40,9 @@ _STD = (
     ("bit", r"bit_cast|popcount|has_single_bit|bit_(?:ceil|floor|width)|rot[lr]|count[lr]_(?:zero|one)"),
     ("span", r"span"),
     ("complex", r"complex|norm|conj|polar|real|imag|arg"),
+    ("cstdio", r"printf"),
+    ("cstring", r"mem(?:cpy|set)"),
+    ("cstdlib", r"malloc|free|ll?abs"),
     ("functional", r"plus|minus|multiplies|divides|modulus|negate|less\w*|greater\w*|(?:not_)?equal_to|logical_\w+"),
     ("type_traits", r"is_\w+|conditional\w*|enable_if\w*|remove_\w+|add_\w+|make_(?:un)?signed\w*|decay\w*|void_t|"
      r"integral_constant|bool_constant|true_type|false_type|underlying_type\w*|invoke_result\w*|common_type\w*"),
@@ -102,6 +105,8 @@ _CPP_20 = re.compile(
 _LESS = ("--Ofast-compile=mid",)  # a fifth of the time if loops unroll to a megabyte
 _GLUED = re.compile(r'\bextern[ \t]("C(?:\+\+)?")(?=\w)')  # like a literal with a suffix
 _INSTANCE = re.compile(r"template\s+(?!<)")
+_OF_INSTANCE = re.compile(r"__nv_name_map\((\d+)\): error: ([^\n]+)")
+_UNSEEN_SPACE = 'error: name followed by "::" must be'
 _UNNAMED = re.compile(r'__nv_name_map\(\d+\): error: .*?"(\w+)" (?:is undefined|must)')
 _MOST_BLANKED = 40
 _NOT_OF_STD = re.compile(r'\((\d+)\): error: (namespace "std" has no (?:actual )?member "\w+")')
@@ -116,10 +121,17 @@ NOT_HERE = re.compile(r"cannot be compiled here|a texture or surface reference")
 _SAYS_ENOUGH = re.compile(
     rf"{NOT_HERE.pattern}|since Volta|#error directive|CUDA 13|on the host's side|overloaded function"
 )
-# A library's header, such as <cute/tensor.hpp>.
-_LIBRARY = re.compile(
-    r"^[ \t]*#[ \t]*include[ \t]*<((?!cuda/|cub/|thrust/|cooperative_groups/|sys/)[\w.+-]+/[^>\n]+)>", re.MULTILINE
+# A library's header, such as <cute/tensor.hpp> or <raylib.h>, and those that bring nothing that a kernel needs.
+_LIBRARY = re.compile(r"^[ \t]*#[ \t]*include[ \t]*<([\w.+-]+(?:/[^>\n]+|\.(?:h|hh|hpp|hxx|cuh|inl)))>", re.MULTILINE)
+_USUAL_HEADER = re.compile(
+    r"(?:cuda|cub|thrust|cooperative_groups|sys|nv)/.*|(?:cuda|cublas|curand|cufft|cusolver|cusparse|nv|npp|sm_|host_|helper_|device_|"
+    r"vector_|driver_|texture_|surface_|math_|builtin_|channel_|common_functions|x?mm?intrin|[a-z]mmintrin|immintrin|x86intrin).*|"
+    r"(?:assert|complex|ctype|errno|fenv|float|inttypes|iso646|limits|locale|math|setjmp|signal|std\w+|strings?|tgmath|threads|time|"
+    r"uchar|wchar|wctype|unistd|pthread|getopt|fcntl|dirent|dlfcn|libgen|sched|semaphore|poll|netdb|termios|regex|"
+    r"alloca|malloc|memory|values|error|argp|execinfo|windows|io|conio|direct|process|tchar|intrin|omp|mpi)\.h"
 )
+_VALUES = re.compile(r"=[^,;]*")  # of variables
+_MOST_HEADERS = 3  # that a sentence names
 _USES_STD = re.compile(r"\busing\s+namespace\s+std\s*;")
 _ANY_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include\b", re.MULTILINE)
 _WARNING = re.compile(r"\((\d+)\): warning(?: #[\w-]+)?: (.+)$", re.MULTILINE)
@@ -259,7 +271,7 @@ def compiled_for_device(name: str, text: str, names: tuple[str, ...] = (), hurri
                 dropped |= {word: failed for word in gone.words if word not in _CPP}
             else:
                 error = _missed(source.text, failed, dropped, whole)
-                gone = _of_device(source.text, failed.line)
+                gone = _of_device(source.text, failed.line, str(failed))
                 if gone and not NOT_HERE.search(str(error)):
                     gone = None if _is_used(source.text, gone) else gone
                     left_out += [_without_use(source.text, gone, error)] if gone else []
@@ -348,24 +360,52 @@ def _taken(source: Source, lines: Iterable[int]) -> set[int]:
 
 
 def _lacking(whole: str, passed: dict[int, str], error: CompileError, source: Source) -> CompileError:
-    """Return `error`, or the header (the file's own, or a library's) without which the code does not compile."""
-    libraries = {whole.count("\n", 0, found.start()) + 1: found[1] for found in _LIBRARY.finditer(whole)}
+    """Return `error` with the headers (the file's own, or a library's) that are not here and may be its reason."""
+    if error.line is None and source.names:
+        error = _of_arguments(source, error)
+    named = {whole.count("\n", 0, found.start()) + 1: found[1] for found in _LIBRARY.finditer(whole)}
+    libraries = {line: name for line, name in named.items() if not _USUAL_HEADER.fullmatch(name) and not _here(name)}
     if _SAYS_ENOUGH.search(str(error)) or not (passed or libraries):
         return error
     taken = _taken(source, passed | libraries)
-    missing = {line: header for line, header in (passed | libraries).items() if line in taken}
+    missing = [(line, header) for line, header in sorted((passed | libraries).items()) if line in taken]
     if not missing:
         return error
     name, _, what = str(error).rstrip(".").partition(" does not compile: ")
-    line = next(iter(missing))
-    way_out = "paste its text in its place" if line in passed else "paste what the kernel needs of it"
-    sentence = f'{name} does not compile: line {line}: "{missing[line]}" is not here, and without it {what}; {way_out}.'
+    (line, first), *others = missing
+    more = [f'"{header}" (line {each})' for each, header in others[: _MOST_HEADERS - 1]]
+    more += [f"{len(missing) - _MOST_HEADERS} more"] * (len(missing) > _MOST_HEADERS)
+    also = (
+        f", nor {'are' if len(others) > 1 else 'is'} {' and '.join([*filter(None, [', '.join(more[:-1])]), more[-1]])}"
+        if more
+        else ""
+    )
+    them, their = ("them", "their") if others else ("it", "its")
+    way_out = f"paste {their} text in {their} place" if passed else f"paste what the kernel needs of {them}"
+    sentence = (
+        f'{name} does not compile: line {line}: "{first}" is not here{also}, and perhaps for lack of {them} {what}; '
+        f"{way_out}."
+    )
     return CompileError(sentence, error.log, error.line)
+
+
+def _of_arguments(source: Source, error: CompileError) -> CompileError:
+    """Return `error`, or the kernel whose template arguments, as the file launches it, the compiler refuses."""
+    if (found := _OF_INSTANCE.search(error.log)) is None:
+        return error
+    wanted = source.names[min(int(found[1]), len(source.names)) - 1]
+    sentence = (
+        f"{source.name} does not compile: the template arguments with which it launches {bare(wanted)} cannot be read "
+        f"from this file alone ({found[2].strip()})."
+    )
+    return CompileError(sentence, error.log)
 
 
 def _unseen(source: Source, error: CompileError, whole: str) -> dict[str, CompileError] | None:
     """Return the wanted kernels that the compiler does not see, each with the reason; None: it sees all."""
     names = set(_UNNAMED.findall(error.log)) if error.line is None else set()
+    if error.line is None and _UNSEEN_SPACE in error.log:
+        names |= {wanted.partition("::")[0] for wanted in source.names if "::" in wanted}
     found: dict[str, CompileError] = {}
     for wanted in source.names if names else ():
         if names & {*re.findall(r"\w+", wanted.partition("<")[0])}:
@@ -390,7 +430,7 @@ def _of_the_host(whole: str, error: CompileError) -> CompileError:
             continue
         head = whole[one.start : one.end].partition("{")[0]
         if (one.called and one.body and function_name(whole, one) == name) or (
-            one.kind == "variable" and re.search(rf"\b{name}\s*(?:[\[=;,{{]|$)", head)
+            one.kind == "variable" and re.search(rf"\b{name}\s*(?:[\[=;,{{]|$)", _VALUES.sub("=", head))
         ):
             what = "function" if one.called else "variable"
             line = whole.count("\n", 0, one.start) + 1
@@ -421,10 +461,12 @@ def _missed(text: str, error: CompileError, dropped: dict[str, CompileError], wh
     return _of_the_host(whole, cause or error)
 
 
-def _of_device(text: str, line: int | None) -> Declaration | None:
-    """Return the device function at a line."""
+def _of_device(text: str, line: int | None, said: str = "") -> Declaration | None:
+    """Return the device function at a line; of several there, the first that has what the error `said` names."""
     found = _at(declarations(text), text, line) if line is not None else ()
-    return next((one for one in found if one.called and set(one.words) & {"__global__", "__device__"}), None)
+    own = [one for one in found if one.called and set(one.words) & {"__global__", "__device__"}]
+    named = "<<<" if "device-side kernel launch" in said else next(iter(re.findall(r'"(\w+)"', said)), "")
+    return next((one for one in own if named in text[one.start : one.end]), next(iter(own), None))
 
 
 def _without(text: str, one: Declaration) -> str:

@@ -34,7 +34,7 @@ from engine.lab.signatures import (
     numbers_in,
     strides,
 )
-from engine.lab.structures import Element, element_of, fields_in, length_of
+from engine.lab.structures import Element, element_of, fields_in, length_of, mixed_element
 from engine.lab.top_level import declarations, parts, uncommented
 from engine.records import Array, Check, NotRunnable
 
@@ -47,10 +47,12 @@ _DYNAMIC = re.compile(r"\bextern\s+__shared__\s+(?:__align__\s*\(\s*\w+\s*\)\s*)
 _STEPS = re.compile(r"\bfor\s*\([^;]{1,40};\s*\w+\s*<\s*(\w+)\s*;\s*\w+\s*\+=\s*(\w+)\s*\)")
 _TILE = re.compile(r"__shared__\s[^;\[]{1,80}\[\s*(\w+)\s*\]\s*\[\s*(\w+)(?:\s*\+\s*1)?\s*\]")
 _COOPERATIVE = "cooperative"  # in the place of a launch's stream
+_FACTOR = "1"  # of a floating-point number that nothing tells
 _SIDE = "16"  # n in each of three dimensions would be too much
 _MOST_SIDES, _SHORT_SIDE = 3, "4"  # of more dimensions
-# Parameters that are small in every program: an area that one thread reads, and steps.
+# Parameters that are small in every program: where a part begins, an area that one thread reads, and steps.
 _USUAL = (
+    (re.compile(r"^(?:start|begin)|(?:start|begin|offset)$", re.IGNORECASE), "0"),
     (re.compile(r"stride|padding|(?<![a-z])pad|dilation|zero_?point", re.IGNORECASE), "1"),
     (
         re.compile(
@@ -166,18 +168,29 @@ def propose_setup(text: str, kernel: str = "") -> Setup:
     if found.open and _over_planes(found):
         given = _propose_arguments(text, name, kernels[bare(name)], "n, n")
     exact = _propose_arguments(text, name, kernels[bare(name)], size, exact=True)
+    unread = [
+        name for name, own, one in zip(kernels[bare(name)].parameters, given, found.arguments, strict=False)
+        if one is None and own == _FACTOR
+    ]  # fmt: skip
     passed = [
-        _as_on_host(own if one is AS_PROPOSED else allocated, one)
+        own
+        if own == "{}" or (one is None and own == _FACTOR)
+        else _as_on_host(own if one is AS_PROPOSED else allocated, one)
         for own, allocated, one in zip(given, exact, found.arguments, strict=False)
     ]
     if len(passed) < len(setup.arguments) or None in passed:
         return setup
     changes = ", ".join(f"{each} = {now:,} in place of {was:,}" for each, (was, now) in found.changed.items())
     opened = ", ".join(f"{each} = {word}" for each, word in found.open.items() if each != word)
-    assumed = f"Launched as in line {found.line}" + (
-        f", with {changes}, which takes the emulator less time." if changes else f", with {opened}." if opened else "."
-    )
-    return replace(setup, grid=tuple(map(str, found.grid)), arguments=tuple(filter(None, passed)), assumed=assumed)
+    but = ", but for its shared memory" if found.shared is None else ""
+    more = f", with {changes}, which takes the emulator less time" if changes else f", with {opened}" if opened else ""
+    assumed = f"Launched as in line {found.line}{but}{more}."
+    if unread:
+        assumed += f" The file computes {' and '.join(unread)} as it runs: here {_FACTOR}."
+    return replace(
+        setup, grid=tuple(map(str, found.grid)), block=tuple(map(str, found.block)),
+        arguments=tuple(filter(None, passed)), assumed=assumed,
+    )  # fmt: skip
 
 
 def _over_planes(found: HostLaunch) -> bool:
@@ -401,18 +414,22 @@ def _propose_any(text: str, written: str, size: str, fill: str, whole: str) -> s
     if fields is None:
         return _propose_argument(text, written, size, fill, whole)
     sizes = [size if "*" in field else str(length_of(field) or size) for field in fields.values()]
-    proposed = (_propose_argument(text, one, own, "random") for one, own in zip(fields.values(), sizes, strict=True))
+    fills = ("zeros" if re.search(rf"\batomicCAS\s*\(\s*{name}\s*,\s*0\s*,", text) else "random" for name in fields)
+    proposed = (
+        _propose_argument(text, one, own, each) for one, own, each in zip(fields.values(), sizes, fills, strict=True)
+    )
     return f"{{{', '.join(proposed)}}}"
 
 
 def _propose_argument(text: str, written: str, size: str, fill: str, whole: str = "n") -> str:
     """Propose an argument that is no struct; `whole`: what a whole number is, if its type can hold it."""
-    element = element_of(text, written) or Element("float32")  # an unknown type counts as a float
+    element = element_of(text, written) or mixed_element(text, written)
+    element = element or Element("float32")  # an unknown type counts as a float
     kind = element.kind
     if "*" in written or "[" in written:
         size = f"{size}, {element.count}" if element.count > 1 else size
         return f"{kind}[{size}]={'random' if fill == 'indices' and 'float' in kind else fill}"
-    return "1" if kind.startswith(("float", "bool")) or np.dtype(kind).itemsize == 1 else whole
+    return _FACTOR if kind.startswith(("float", "bool")) or np.dtype(kind).itemsize == 1 else whole
 
 
 def _sizes(words: str) -> tuple[str, ...]:

@@ -96,7 +96,7 @@ def element_of(text: str, written: str, depth: int = 0) -> Element | None:
             one is None or not length or "*" in field
             for (one, length), field in zip(inside, fields.values(), strict=True)
         ):
-            return None  # fmt: skip
+            return None
         kind = next((one for one in kinds if "int" in one), next(iter(kinds)))  # small as an index
         return Element(kind, sum(one.count * length for one, length in inside if one))
     meant = {
@@ -107,6 +107,20 @@ def element_of(text: str, written: str, depth: int = 0) -> Element | None:
         if not is_left_out(text, found.start())
     }  # fmt: skip
     return meant.pop() if len(meant) == 1 else None  # with several meanings the text does not tell
+
+
+def mixed_element(text: str, written: str) -> Element | None:
+    """Return integers with the bytes of a struct of numbers of several sizes; None: it is none, or has pointers."""
+    end, most = 0, 1
+    fields = fields_in(text, re.split(r"[*\[]", _ABOUT.sub(" ", written))[0]) or {}
+    for field in fields.values():
+        one, length, vector = element_of(text, field), length_of(field), _VECTOR.search(field)
+        if one is None or not length or "*" in field:
+            return None
+        aligned = min(one.size, 16) if vector and vector[2] in "24" else np.dtype(one.kind).itemsize
+        end, most = -(-end // aligned) * aligned + one.size * length, max(most, aligned)
+    whole = -(-end // most) * most
+    return None if not fields else Element("int32", whole // 4) if whole % 4 == 0 else Element("int8", whole)
 
 
 def length_of(field: str) -> int:

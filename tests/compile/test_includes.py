@@ -46,6 +46,8 @@ REFUSED = (
 PASSED = (
     '// #include "../book.h"\n', "#include <stdio.h>\n", '#include "math.h"\n', "#include <cooperative_groups.h>\n",
     '#if __has_include("cuda_fp16.h")\n#endif\n', "#ifdef __has_include\n#endif\n",
+    "#define OLDER(a, b) (VERSION < (a * 100 + b))\n#define JOIN(a, b) a##b\n#if OLDER(6, 0)\n#endif\n"
+    "__device__ int JOIN(_, _x), has, _include, __has_, include, _has, JOIN(__, y);\n",
     "#if defined(__has_include) && __has_include(<cuda/atomic>)\n#endif\n",
     '#ifdef _WIN32\n#include <windows.h>\n#endif\n', '/* see\n * #include "../book.h"\n */\n',
     '__device__ const char *s = "#include \\"/x\\"";\n',

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from engine.lab.instances import guessed_types, instance
+from engine.lab.instances import _File, guessed_types, instance
 from engine.lab.kernels import kernel, kernels
-from engine.lab.signatures import kernels_in
+from engine.lab.signatures import function_name, kernels_in
 from engine.records import NotRunnable
 from tests.sentences import refused
 
@@ -80,3 +80,15 @@ def test_a_file_of_templates_that_it_does_not_launch_is_told() -> None:
     with refused("instances.only-templates", NotRunnable):
         kernels(text)
     assert [one.name for one in kernels(text + "int main() { k<4><<<1, 1>>>(0); }")] == ["k<4>"]
+
+
+def test_places_are_those_of_the_text_with_its_macros() -> None:
+    text = """#define LAUNCH(SIZE) k<scalar, SIZE><<<grid, 64>>>(input.data());
+template <class A, int N> __global__ void k(A *a) { a[0] = N; }
+void run(Tensor input) { LAUNCH(1) LAUNCH(2) }
+template <class B> void after(B b) { }
+"""
+    file = _File(text)
+    assert len(file.text) > len(text)
+    assert [function_name(file.text, one) for one in file.declared if one.called] == ["k", "run", "after"]
+    assert file.text[file.declared[-1].start :].startswith("template <class B>")

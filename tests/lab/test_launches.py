@@ -11,7 +11,7 @@ from engine.lab.checking import check_own
 from engine.lab.host_launch import launch_in_text
 from engine.lab.kernels import kernel
 from engine.lab.setups import Setup, fit_setup, launching, propose_setup, setup_of
-from engine.lab.structures import Element, element_of
+from engine.lab.structures import Element, element_of, mixed_element
 
 KERNEL = "__global__ void k(const float *a, float *b, int n) { }\n"
 FILES = {
@@ -352,7 +352,15 @@ USERS = {
         SHARED.replace("float4 *b", "float *b").replace("b[0].x", "b[0]"),
         "void solve(float *in, float *out, int N) {\n  k<<<N, 64, N * N * sizeof(float)>>>(in, out, N); }",
         "k<<<n, 64, 8 * block>>>(float32[n]=random, float32[n]=zeros, n)",
-        "N = n",
+        "",
+    ),
+    "a function that is passed on": (
+        "template <class A, int T> __global__ void k(const A *a, A *b) { b[threadIdx.x] = a[threadIdx.x]; }\n",
+        "template <class A, int T> void run(std::vector<A> &x, std::vector<A> &y) { size_t size = x.size();\n"
+        "  k<A, T><<<size / T, T>>>(x.data(), y.data()); }\n"
+        "int main() { constexpr int threads = 64; std::function<void()> f = run<float, threads>; }",
+        "k<<<n / 64, 64>>>(float32[n]=random, float32[n]=zeros)",
+        "size = n",
     ),
     "a block that is bounded": (
         LINE,
@@ -385,7 +393,8 @@ def test_a_size_that_the_file_leaves_to_its_user_is_n(name: str) -> None:
     kernel_text, host, call, told = USERS[name]
     setup, line = propose_setup(kernel_text + host), 1 + (kernel_text + host).partition("<<<")[0].count("\n")
     assert setup.call == call
-    assert setup.assumed == (f"Launched as in line {line}, with {told}." if told else "")
+    but = "" if told else ", but for its shared memory"
+    assert setup.assumed == f"Launched as in line {line}{but}, with {told or 'N = n'}."
 
 
 def test_a_name_that_two_parts_of_a_program_declare_is_that_of_the_part_before_the_launch() -> None:
@@ -471,3 +480,150 @@ int main() {
 """
     found = launch_in_text(text, "k")
     assert found is None or not found.changed
+
+
+WRITTEN = {
+    "digits with marks": ("int N = 1'024;", "N / 64, 64", "", "a, b, N", "16, 64", "1024"),
+    "two names at once": ("int N, M; N = M = 512;", "M / 64, 64", "", "a, b, N", "8, 64", "512"),
+    "comments in a sum": (
+        "int N = 512; size_t bytes = (N  // the first of two parts, which is as long as the whole array\n"
+        "  + N  // and the second part, of the same length, for the other one that is swapped with it\n"
+        "  ) * sizeof(float);",
+        "N / 64, 64, bytes", "", "a, b, N", "8, 64, 4096", "512",
+    ),
+    "brackets around a choice": (
+        "int N = 512; dim3 t( min(N, 64) ); dim3 g( (N / t.x) );",
+        "g, t", "", "a, b, N", "8, 64", "512",
+    ),
+    "a choice between numbers": (
+        "int N = 512, t = 64; int bytes = (t <= 32) ? 2 * t * 4 : t * 4;",
+        "N / t, t, bytes", "", "a, b, N", "8, 64, 256", "512",
+    ),
+    "a rest in a block of its own": (
+        "int N = 500, t = 64; int g = N / t + (N % t == 0 ? 0 : 1);", "g, t", "", "a, b, N", "8, 64", "500",
+    ),
+    "the length of a host array": (
+        "int h[] = {4, 8, 15, 16}; int N = 128 * (sizeof(h) / sizeof(h[0]));",
+        "N / 64, 64", "", "a, b, N", "8, 64", "512",
+    ),
+    "the size of a host array": (
+        "float h[512]; int N = sizeof(h) / sizeof(float);", "N / 64, 64", "", "a, b, N", "8, 64", "512",
+    ),
+    "a macro around the launch": ("int N = 512;", "N / 64, 64", "CHECK((", "a, b, N", "8, 64", "512"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_a_launch_is_read_however_it_is_written(name: str) -> None:
+    sizes, launched, before, given, call, n = WRITTEN[name]
+    text = f"{LINE}int main() {{ {sizes}\n  float *a, *b; cudaMalloc((void **)(&a), 8 * N); cudaMalloc(&b, 4 * N);\n"
+    text += f"  {before}k<<<{launched}>>>({given}){'))' if before else ''};\n}}\n"
+    found = propose_setup(text)
+    assert found.call == f"k<<<{call}>>>(float32[{2 * int(n)}]=random, float32[{n}]=zeros, {n})"
+    assert found.assumed.startswith("Launched as in line")
+
+
+def test_a_size_of_the_command_line_with_a_usual_value_is_made_smaller() -> None:
+    text = (
+        LINE
+        + """int main(int argc, char **argv) {
+  int N = (argc > 1) ? atoi(argv[1]) : (1 << 26); float *a, *b;
+  cudaMalloc(&a, 2 * N * sizeof(float)); cudaMalloc(&b, N * sizeof(float)); k<<<N / 64, 64>>>(a, b, N);
+}
+"""
+    )
+    assert "N = 1,048,576 in place of 67,108,864" in propose_setup(text).assumed
+
+
+def test_of_two_sizes_the_one_that_can_be_smaller_is() -> None:
+    text = """__global__ void k(const float *a, float *b, int n, int m) {
+  for (int i = threadIdx.x; i < m; i += blockDim.x) b[blockIdx.x * m + i] = a[blockIdx.x * m + i];
+}
+int main() {
+  int N = 32786, M = 1024; float *a, *b; cudaMalloc(&a, N * M * sizeof(float)); cudaMalloc(&b, N * M * sizeof(float));
+  k<<<N, 1024>>>(a, b, N, M);
+}
+"""
+    found = launch_in_text(text, "k")
+    assert found and found.grid and found.changed.keys() == {"N"} and found.arguments[3].words == "1024"
+
+
+def test_a_size_of_the_block_is_the_same_number_as_an_argument() -> None:
+    text = """__global__ void k(int B, int T, int C, const float *a, float *b) {
+  int i = blockIdx.x * C * T + threadIdx.x; for (int t = 0; t < T; t++) b[i + t * C] = a[i + t * C];
+}
+void run(int B, int T, int C, float *a, float *b) { dim3 g(B), t(C); k<<<g, t>>>(B, T, C, a, b); }
+"""
+    found = propose_setup(text)
+    assert found.block == (found.arguments[2],)
+
+
+def test_a_functor_and_an_array_of_pointers_are_arguments() -> None:
+    text = """struct Add { __device__ int operator()(int a, int b) const { return a + b; } };
+__device__ int *unused;
+static int *found[8];
+template <class Op> __global__ void k(const int *a, int *b, int n, Op op) {
+  int i = threadIdx.x; if (i < n) b[i] = op(a[i], 1);
+}
+int main() {
+  int *a; int t = 3; cudaMalloc(&a, 64 * sizeof(int)); cudaMalloc(&found[t], 64 * sizeof(int));
+  k<<<1, 64>>>(a, found[t], 64, Add());
+}
+"""
+    assert propose_setup(text).call.endswith("<<<1, 64>>>(int32[64]=random, int32[64]=zeros, 64, {})")
+
+
+def test_a_number_that_is_computed_as_the_file_runs_is_told() -> None:
+    text = """__global__ void k(const float *a, float *b, float scale, float least, int offset) {
+  int i = threadIdx.x; b[i] = a[i + offset] * scale + least;
+}
+int main() {
+  float *a, *b; cudaMalloc(&a, 256); cudaMalloc(&b, 256); float scale = largest(h) / 127, least = 1e-6f;
+  k<<<1, 64>>>(a, b, scale, least, 0);
+}
+"""
+    found = propose_setup(text)
+    assert found.arguments[2:] == ("1", "1e-6", "0")
+    assert found.assumed == "Launched as in line 6. The file computes scale as it runs: here 1."
+    alone = propose_setup(text.partition("int main")[0])
+    assert alone.arguments[-1] == "0"
+
+
+def test_a_lock_in_a_structure_is_open_at_first() -> None:
+    text = """struct Lock {
+  int *state, *other;
+  __device__ void lock() { while (atomicCAS(state, 0, 1) != 0); __threadfence(); }
+  __device__ void unlock() { __threadfence(); atomicExch(state, 0); }
+};
+__global__ void k(Lock lock, float *a) { if (threadIdx.x == 0) { lock.lock(); a[0] += 1; lock.unlock(); } }
+"""
+    setup = propose_setup(text)
+    assert setup.arguments[0] == "{int32[n]=zeros, int32[n]=random}"
+    assert check_own(setup, 512, text, "lock.cu").measurement.status == "ok"
+
+
+def test_equal_sides_stay_equal() -> None:
+    text = """__global__ void k(const float *a, float *b, int h, int w) {
+  int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+  if (x < w && y < h) b[y * w + x] = a[y * w + x];
+}
+int main() {
+  int width = 10240, height = 10240; float *a, *b; size_t bytes = width * height * sizeof(float);
+  cudaMalloc(&a, bytes); cudaMalloc(&b, bytes); dim3 t(16, 16), g(width / t.x, height / t.y);
+  k<<<g, t>>>(a, b, width, height);
+}
+"""
+    found = launch_in_text(text, "k")
+    assert found and found.changed.keys() == {"width", "height"} and len({*found.changed.values()}) == 1
+
+
+def test_a_structure_of_numbers_of_several_sizes_is_counted_in_small_integers() -> None:
+    text = """struct Vector { double x, y, z; };
+struct Body { bool fixed; double mass; Vector place, speed; };
+struct Cell { float4 colour; unsigned char kind; short more[3]; };
+"""
+    assert mixed_element(text, "const Body *bodies") == Element("int32", 16)
+    assert mixed_element(text, "Cell *cells") == Element("int32", 8)
+    assert mixed_element("struct Node { Node *next; double x; };", "Node *nodes") is None
+    kernel_text = "__global__ void k(Body *b, int n) { if (threadIdx.x < n) b[threadIdx.x].mass += 1; }\n"
+    assert propose_setup(text + kernel_text).arguments[0].startswith("int32[n, 16]=")

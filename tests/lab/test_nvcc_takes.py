@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 import engine
-from engine.compile.nvrtc import compile_with_log
+from engine.compile.nvrtc import compile_here, compile_with_log
+from engine.lab import pasted_source
+from engine.lab.compilation import compiled_in_full
 from engine.lab.kernels import kernels
 from engine.lab.setups import propose_setup
 from engine.records import CompileError, NotRunnable, RunFailed
@@ -159,6 +161,68 @@ def test_only_a_header_that_the_preprocessor_asks_for_is_missed() -> None:
         engine.kernel(f'{untaken}#include "mine.h"\n{text}')
 
 
+def test_every_missing_header_is_named_and_none_is_blamed_alone() -> None:
+    text = '#include <time.h>\n#include <raylib.h>\n#include "a.h"\n#include "b.h"\n__global__ void k(Color *a) { }\n'
+    with refused("pasted.missing-headers", CompileError) as caught:
+        engine.kernel(text)
+    assert getattr(caught.value, "line", None) == 5
+    with refused("pasted.missing-library", CompileError):
+        engine.kernel("#include <raylib.h>\n__global__ void k(Color *a) { }\n")
+
+
+def test_arguments_of_a_template_that_are_made_of_foreign_names_are_said() -> None:
+    text = """#include "fft.hpp"
+template <class A> __global__ void k(float *a) { a[0] = 1; }
+int main() {
+    using Made = decltype(Block() + Size<32>()
+                          + Kind<1>());
+    k<Made><<<1, 1>>>(nullptr);
+}
+"""
+    with refused("pasted.template-arguments", CompileError):
+        engine.kernel(text)
+    found = kernels(f"{text}__global__ void other(float *a) {{ a[0] = 2; }}\n")
+    assert [one.name for one in found] == ["other"] and [name for name, _ in found[0].made.refused] == ["k"]
+
+
+def test_a_namespace_that_an_if_leaves_out_is_named_with_its_line() -> None:
+    with refused("pasted.left-out-namespace", CompileError):
+        engine.kernel("#ifdef USE_CUDNN\nnamespace own {\n__global__ void k(int *a) { }\n}\n#endif\n")
+
+
+def test_a_name_in_a_value_is_not_the_variable() -> None:
+    with refused("pasted.unknown-value", CompileError):
+        engine.kernel("constexpr int N = _N_;\n__global__ void k(int *a) { a[0] = N; }\n")
+
+
+def test_a_word_of_a_comment_or_of_another_script_is_not_proposed() -> None:
+    with refused("pasted.no-proposal", CompileError):
+        engine.kernel("// GAP_PENALTY는 1, gap_penalty\n__global__ void k(int *a) { a[0] = GAP_PENALTY; }\n")
+
+
+def test_of_two_functions_in_a_line_the_faulty_one_is_refused() -> None:
+    first, other = kernels(
+        "__global__ void c(int *a) { a[0] = 1; } __global__ void k(int *a) { c<<<1, 1>>>(a); }\n"
+        "__global__ void d(int *a) { a[0] = 2; }\n"
+    )
+    assert (first.name, other.name) == ("c", "d")
+    assert [name for name, _ in first.made.refused] == ["k"]
+
+
+def test_text_that_does_not_compile_is_not_tried_for_each_of_its_templates(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "__device__ int wrong() { return MISSING; }\n" + "".join(
+        f"template <class A> __global__ void k{each}(A *a) {{ a[0] = wrong(); }}\n" for each in range(9)
+    )
+    text += "int main() {" + "".join(f"k{each}<float><<<1, 1>>>(a);" for each in range(9)) + "}\n"
+    tried = list[str]()
+    monkeypatch.setattr(
+        pasted_source, "compile_here", lambda source, made_for: tried.append("") or compile_here(source, made_for)
+    )
+    with pytest.raises(CompileError, match="MISSING"):
+        compiled_in_full("many.cu", text, None, True)
+    assert len(tried) <= 4
+
+
 @pytest.mark.release  # CUB takes seconds
 def test_what_cuda_13_ended_is_said() -> None:
     text = """#include "mine.h"
@@ -267,6 +331,22 @@ __global__ void copies(const __grid_constant__ CUtensorMap map) { }
 #endif
 #include <cooperative_groups.h>
 __global__ void k(int *a) { a[0] = SEVEN + cooperative_groups::this_thread_block().thread_rank(); }
+""",
+    "functions of C in the namespace std": """#include <cstdio>
+#include <cstring>
+__global__ void k(int *a) {
+    int *made = (int *)std::malloc(8);
+    std::memset(made, 0, 8);
+    made[1] = std::abs(-7);
+    std::memcpy(a, made + 1, 4);
+    std::free(made);
+    if (a[0] != 7) std::printf("%d", a[0]);
+}
+""",
+    "a template of functions as an argument": """template <class A> using Function = A (*)(A);
+template <class A> __device__ A more(A x) { return x + 1; }
+template <class A, Function<A> f> __global__ void k(A *a) { a[0] = f(A(6)); }
+int main() { k<int, more><<<1, 1>>>(nullptr); }
 """,
     "a file of host code beside it": """#include "verify.cpp"
 #include "../reference.c"

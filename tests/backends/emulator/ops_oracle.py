@@ -130,7 +130,8 @@ def rounded_once(exact: Fraction, code: str, mode: str) -> float:
     whole = whole_number(exact / Fraction(2) ** unit, mode)
     value = float(whole * Fraction(2) ** unit) if exponent < 128 else 2.0**128
     if abs(value) >= 2.0**128:
-        value = math.inf if mode == "rn" else decode(0x7F7F, "bf16")
+        outward = mode in ("rn", "rp" if exact > 0 else "rm")
+        value = math.inf if outward else decode(0x7F7F, "bf16")
     return math.copysign(value, float(1 if exact > 0 else -1))
 
 
@@ -222,7 +223,7 @@ def _converted(words: list[str], source: str, target: str, values: list[Value]) 
     if "ftz" in words and source == "f32" and target != "f16":  # for a half nothing is flushed, as on the H200
         value = flushed(value, "f32")
     if "tf32" in words:
-        return _tensor_float(value)
+        return _tensor_float(positive(value) if "relu" in words else value, mode, "satfinite" in words)
     if "f" not in target:
         if "f" in source:
             return to_integer(value, target, mode, source == "f64" or width(target) == 64)
@@ -242,19 +243,22 @@ def _converted(words: list[str], source: str, target: str, values: list[Value]) 
     return saturated(made) if "sat" in words else made
 
 
-def _tensor_float(value: float) -> int:
-    """Round to 10 bits of fraction, ties away from zero; the answer is a float32's pattern. A NaN keeps its upper
-    bits."""
+def _tensor_float(value: float, mode: str, finite: bool) -> int:
+    """Round to 10 bits of fraction; the answer is a float32's pattern. rna: ties away from zero, and a NaN keeps its
+    upper bits; with satfinite a NaN and infinity lose a unit. Otherwise a NaN has all its bits set."""
     if value != value:
         wide = int(struct.unpack("<Q", struct.pack("<d", value))[0])
-        return wide >> 32 & 1 << 31 | 0xFF << 23 | wide >> 29 & 0x7FE000
+        kept = wide >> 32 & 1 << 31 | 0xFF << 23 | wide >> 29 & 0x7FE000
+        return (kept - 0x2000 * finite) if mode == "rna" else 0x7FFFE000
     if not math.isfinite(value) or not value:
-        return encode(value, "f32")
+        return encode(value, "f32") - 0x2000 * (finite and value != 0)
     exponent = max(math.frexp(value)[1] - 1, -126)
     unit = Fraction(2) ** (exponent - 10)
-    whole = math.floor(abs(Fraction(value)) / unit + Fraction(1, 2))
+    scaled = abs(Fraction(value)) / unit
+    whole = math.floor(scaled + Fraction(1, 2)) if mode == "rna" else whole_number(scaled, mode)
     size = float(whole * unit)
-    return encode(math.copysign(size if size < 2.0**128 else math.inf, value), "f32")
+    made = encode(math.copysign(size if size < 2.0**128 else math.inf, value), "f32")
+    return made - 0x2000 * (finite and size >= 2.0**128)
 
 
 def _with_carry(head: str, words: list[str], code: str, values: list[int]) -> list[int]:

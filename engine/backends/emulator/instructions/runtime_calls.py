@@ -15,7 +15,7 @@ from engine.backends.emulator.instructions.registry import Executor, executes
 from engine.backends.emulator.ptx.syntax import Group, Instruction, PtxError
 from engine.backends.emulator.ptx.traits import Traits
 from engine.backends.emulator.registers.masks import Mask
-from engine.backends.emulator.registers.operands import Registers, constant, reader, writer
+from engine.backends.emulator.registers.operands import Registers, reader, writer
 from engine.backends.emulator.state.events import Access, Site
 from engine.backends.emulator.state.heap import open_heap
 from engine.backends.emulator.state.machine import Machine
@@ -51,17 +51,22 @@ def _print(machine: Machine, item: Instruction) -> Executor:
     form, arguments = (reader(operand, "u64", widths, line) for operand in item.operands[1:3])
     back = item.operands[0]
     puts = [writer(operand, "b32", widths, line) for operand in back.items] if isinstance(back, Group) else []
-    one = constant(1, "u32")
 
     def step(registers: Registers, mask: Mask) -> None:
-        for put in puts:
-            put(registers, one)
-        if machine.output[-1:] == [_CUT]:
-            return
         shape = (mask.height, mask.width)
         forms = np.broadcast_to(form(registers), shape)
         places = np.broadcast_to(arguments(registers), shape)
         rows, columns = mask.rows_at(), mask.columns_at()
+        if puts:
+            taken = np.zeros(shape, np.uint32)
+            for address in np.unique(forms if mask.dense is None else forms[mask.dense]):
+                row, column = (int(each[0]) for each in np.nonzero(forms == address))
+                text = _text_at(machine, int(address), (int(rows[row]), int(columns[column])))
+                taken[forms == address] = _arguments_of(text)
+            for put in puts:
+                put(registers, taken)
+        if machine.output[-1:] == [_CUT]:
+            return
         for column in range(mask.width):
             for row in range(mask.height):
                 if mask.dense is None or mask.dense[row, column]:
@@ -94,6 +99,13 @@ def _bytes_at(machine: Machine, address: int, lane: tuple[int, int]) -> bytes:
 def _text_at(machine: Machine, address: int, lane: tuple[int, int]) -> str:
     raw = _bytes_at(machine, address, lane)
     return raw.split(b"\0", 1)[0].decode("utf-8", "replace") if raw else "(null)"
+
+
+def _arguments_of(form: str) -> int:
+    """Return how many arguments a format takes, which printf returns, as on the H200."""
+    fields = [found.groups() for found in _FIELD.finditer(form)]
+    taken = sum(1 + (width == "*") + (precision == ".*") for _, width, precision, _, kind in fields if kind != "%")
+    return min(taken, _MOST_ARGUMENTS)
 
 
 def _formatted(machine: Machine, form: str, raw: bytes, lane: tuple[int, int]) -> str:

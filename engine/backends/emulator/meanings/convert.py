@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.backends.emulator.meanings.half import NAN, from_bfloat, to_bfloat, unpack_halves
+from engine.backends.emulator.meanings.half import NAN, directed_bfloat, from_bfloat, to_bfloat, unpack_halves
 from engine.backends.emulator.meanings.registry import DTYPES, ROUNDINGS, bit_mask, computes, packed, unsigned
 from engine.backends.emulator.meanings.rounding import (
     flushed,
@@ -183,6 +183,16 @@ def round_to_bfloat(a: Array) -> Array:
     return to_bfloat(to_odd(*two_sum((a >> 32).astype(np.float64) * 2.0**32, (a & 0xFFFFFFFF).astype(np.float64))))
 
 
+@computes("cvt.{rounding}.bf16.{t}", "t -> bf16", rounding=("rz", "rm", "rp"), t=WHOLE)
+@computes("cvt.{rounding}.bf16.{t}", "t -> bf16", rounding=("rm", "rp"), t=("f32",))
+def round_to_bfloat_directed(a: Array, *, rounding: str) -> Array:
+    """The value rounded once, even from 64 bits, in one direction."""
+    if a.dtype.itemsize < 8:
+        return directed_bfloat(a.astype(np.float64), rounding)
+    upper, lower = (a >> 32).astype(np.float64) * 2.0**32, (a & 0xFFFFFFFF).astype(np.float64)
+    return directed_bfloat(to_odd(*two_sum(upper, lower)), rounding)
+
+
 @computes("cvt.f32.bf16", "bf16 -> f32")
 def widen_bfloat(a: Array) -> Array:
     """The same value."""
@@ -222,6 +232,24 @@ def round_to_tensor_float(a: Array) -> Array:
     """
     half = np.uint32(0x1000) & bit_mask(np.isfinite(a), "u4")
     return (a.view(np.uint32) + half) & np.uint32(0xFFFFE000)
+
+
+@computes("cvt.rna.satfinite.tf32.f32", "f32 -> b32")
+def round_to_finite_tensor_float(a: Array) -> Array:
+    """As without `.satfinite`, with the number below in place of infinity; a NaN, too, loses one unit, as on the
+    H200."""
+    bits = round_to_tensor_float(a)
+    result: Array = bits - np.uint32(0x2000) * ((bits & np.uint32(0x7F800000)) == np.uint32(0x7F800000))
+    return result
+
+
+@computes("cvt.{rounding}.relu?.tf32.f32", "f32 -> b32", rounding=("rn", "rz"))
+def round_to_even_tensor_float(a: Array, *, rounding: str, relu: bool) -> Array:
+    """The value rounded to 10 fraction bits, to even or towards zero. A NaN has all its bits set, as on the H200."""
+    bits = (positive(a) if relu else a).view(np.uint32)
+    half = np.uint32(0xFFF) + (bits >> np.uint32(13) & np.uint32(1)) if rounding == "rn" else np.uint32(0)
+    made = (bits + half * np.isfinite(a)) & np.uint32(0xFFFFE000)
+    return np.where(np.isnan(a), np.uint32(0x7FFFE000), made)
 
 
 @dataclass(frozen=True)

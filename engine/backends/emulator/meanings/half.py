@@ -6,6 +6,7 @@ Results are computed in float32 or float64, exactly or rounded to odd, and round
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -40,6 +41,16 @@ def to_bfloat(value: Array, rounding: str = "rn") -> Array:
     if rounding == "rn":
         bits = bits + (np.uint32(0x7FFF) + (bits >> np.uint32(16) & np.uint32(1)))
     return np.where(np.isnan(single), NAN, (bits >> np.uint32(16)).astype(np.uint16))
+
+
+def directed_bfloat(value: Array, rounding: str) -> Array:
+    """Convert float64, exact or rounded to odd, to bfloat16 bits towards zero, minus or plus infinity."""
+    bits = to_bfloat(value, "rz")
+    if rounding == "rz":
+        return bits
+    outward = (from_bfloat(bits).astype(np.float64) != value) & (np.signbit(value) == (rounding == "rm"))
+    result: Array = bits + (outward & ~np.isnan(value)).astype(np.uint16)
+    return result
 
 
 def unpack_halves(a: Array, t: str) -> list[Array]:
@@ -173,14 +184,38 @@ def extreme_flushed(a: Array, b: Array, *, name: str, t: str) -> Array:
     return _each(EXTREMES[name], t, (a, b), ftz=True)
 
 
-@computes("{name}.NaN.{t}", "t t -> t", name=EXTREMES, t=HALVES)
-def extreme_or_nan(a: Array, b: Array, *, name: str, t: str) -> Array:
+@computes("{name}.ftz?.NaN.{t}", "t t -> t", name=EXTREMES, t=("f16", "f16x2"))
+def extreme_or_nan(a: Array, b: Array, *, name: str, t: str, ftz: bool) -> Array:
     """The minimum or maximum; a NaN beats a number."""
+    return _each(partial(_extreme_or_nan, name), t, (a, b), ftz)
+
+
+@computes("{name}.NaN.{t}", "t t -> t", name=EXTREMES, t=("bf16", "bf16x2"))
+def extreme_bfloat_or_nan(a: Array, b: Array, *, name: str, t: str) -> Array:
+    """The minimum or maximum; a NaN beats a number."""
+    return extreme_or_nan(a, b, name=name, t=t, ftz=False)
+
+
+def _extreme_or_nan(name: str, x: Array, y: Array) -> Array:
+    return np.where(np.isnan(x) | np.isnan(y), np.float32(np.nan), EXTREMES[name](x, y))
+
+
+@computes("{name}.ftz?.NaN?.xorsign.abs.{t}", "t t -> t", name=EXTREMES, t=("f16", "f16x2"))
+def extreme_magnitude(a: Array, b: Array, *, name: str, t: str, NaN: bool, ftz: bool) -> Array:
+    """The minimum or maximum of the magnitudes, with the sign of the product; a NaN has no sign, as on the H200."""
+    chosen = partial(_extreme_or_nan, name) if NaN else EXTREMES[name]
 
     def function(x: Array, y: Array) -> Array:
-        return np.where(np.isnan(x) | np.isnan(y), np.float32(np.nan), EXTREMES[name](x, y))
+        size = chosen(np.abs(x), np.abs(y))
+        return np.where(np.isnan(size) | (np.signbit(x) == np.signbit(y)), size, -size)
 
-    return _each(function, t, (a, b))
+    return _each(function, t, (a, b), ftz)
+
+
+@computes("{name}.NaN?.xorsign.abs.{t}", "t t -> t", name=EXTREMES, t=("bf16", "bf16x2"))
+def extreme_bfloat_magnitude(a: Array, b: Array, *, name: str, t: str, NaN: bool) -> Array:
+    """The minimum or maximum of the magnitudes, with the sign of the product; a NaN has no sign, as on the H200."""
+    return extreme_magnitude(a, b, name=name, t=t, NaN=NaN, ftz=False)
 
 
 @computes("setp.{test}.{t}", "t t -> pred", test=FLOAT_TESTS, t=SINGLE)

@@ -148,6 +148,8 @@ def _check_choice(item: Instruction, traits: Traits) -> None:
 def typed_bits(item: Instruction) -> int:
     """Return the bits of the type that an opcode ends in. InvalidPtx if there is none, or if it is a predicate."""
     bits = WIDTHS.get(item.words[-1], 1)
+    if bits == 1 and item.words[0] in ("atom", "red") and {"v2", "v4", "v8"} & {*item.words}:
+        raise PtxError(f"{item.opcode} is an atomic of several elements, which is not emulated")
     if bits == 1:
         raise InvalidPtx(f"{item.opcode} does not end in a type that {item.words[0]} takes")
     if bits == 128:

@@ -58,6 +58,7 @@ BEYOND = {
     ".reg .b32 %x<99999999999>": "f declares more than 100,000 registers",
     ".reg .b128 %x": "registers of 128 bits are not emulated",
     "ld.global.b128 %r1, [%rd1]": "moves 128 bits at once, which is not emulated",
+    "red.global.v4.f32.add [%rd1], {%r1, %r1, %r1, %r1}": "is an atomic of several elements, which is not emulated",
     "suld.b.1d.b32.trap {%r1}, [%rd1, {%r1}]": "a surface, a gather from a texture or a map for the copy engine",
     "tex.cube.v4.f32.f32 {%r1, %r2, %r3, %r4}, [%rd1, {%r1, %r2, %r3, %r4}]": "this form of texture is not emulated",
     ".global .b8 huge[99999999999]": "`huge` has 99,999,999,999 bytes",
