@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
-from engine.catalogue import KERNELS, kernel_named
+from engine.catalogue import KERNELS, default_choice, kernel_named
 from engine.lab.checking import orders_of
 from engine.lab.pasted_source import device_part, without_own_headers
 from engine.lab.signatures import with_c_name
@@ -22,8 +23,8 @@ from engine.lectures.claim import Claim, Counted, Findings, Status, TimeRatio
 from engine.lectures.judge import counted, decided
 from engine.model.estimate import Estimate
 from engine.model.rungs import known, size_for
-from engine.plan import settle, strides
-from engine.records import Choice, Measurement
+from engine.plan import plan, settle, strides
+from engine.records import Choice, Launch, Measurement
 from engine.records.counters import COUNTERS
 from engine.records.words import size_text, whole_number
 from engine.sheets.sheet import Check, Limit, Question, Sheet, Verdict
@@ -151,7 +152,10 @@ class _Runner:
     def __init__(self, sheet: Sheet, submission: Submission, seed: int | None) -> None:
         self.listed = sheet.launch is None  # the kernel is one of the catalogue
         text, kernel = submission.text, sheet.function or ""
-        text = with_c_name(_without_host(text), kernel) if self.listed and text else text
+        if self.listed and text:
+            text = _without_host(text.removeprefix("\ufeff"))  # the mark of a file from Windows
+            for name in _launched(kernel):
+                text = with_c_name(text, name)
         self._kernel, self._submission, self._seed = kernel, replace(submission, text=text), seed
         self._known: dict[Choice, Measurement] = {}
         self._ended: Measurement | None = None
@@ -178,7 +182,10 @@ class _Runner:
         return self._ended or self._known[choice]
 
     def expected(self, choices: Sequence[Choice]) -> float:
-        """Return how many warp instructions the runs take that were not made yet, as far as the others tell."""
+        """Return how many warp instructions the runs take that were not made yet, as far as the others tell; 0 if a run
+        has ended the file, which runs no more."""
+        if self._ended is not None:
+            return 0.0
         return self._each * sum(_threads(choice) for choice in choices if choice not in self._known)
 
     def beside(self, choice: Choice, kernel: str) -> Generator[Asked, Answer, Measurement]:
@@ -191,6 +198,13 @@ class _Runner:
             assert isinstance(found, Measurement)
             self._known[choice] = found
         return self._known[choice]
+
+
+@lru_cache(maxsize=64)
+def _launched(kernel: str) -> tuple[str, ...]:
+    """Return the kernels that a kernel of the catalogue launches: itself, and one for the results of its blocks."""
+    steps = plan(settle(default_choice(kernel))).steps
+    return tuple({kernel: None} | {step.kernel: None for step in steps if isinstance(step, Launch)})
 
 
 def _without_host(text: str) -> str:
@@ -312,8 +326,8 @@ def _blocks(choice: Choice) -> int:
 
 
 def _threads(choice: Choice) -> int:
-    """Return N, rounded up to whole blocks: with N = 1 a whole block runs."""
-    return max(1, _blocks(choice)) * choice.block_size
+    """Return N, rounded up to whole blocks: with N = 1 a whole block runs, or a whole grid of a given size."""
+    return max(1, _blocks(choice), choice.grid_size or 0) * choice.block_size
 
 
 def _ended(check: Check, choice: Choice, found: Measurement) -> Verdict | None:

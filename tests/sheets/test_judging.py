@@ -233,6 +233,23 @@ def test_what_misses_a_check_is_not_run_for_long(status: str) -> None:
     assert found["findings"].passed, "it needs one short run more"
 
 
+@pytest.mark.parametrize("status", ["compile-error", "timeout", "crashed"])
+def test_a_file_that_ended_is_told_why_and_not_that_it_takes_long(status: str) -> None:
+    """With a few elements a type compiled, the next one did not: at 70,000 elements "too many instructions" was false."""
+    run = Fake(status, at=4096, warp_instructions=40_000.0)
+    large = replace(CHECKS[1], name="large", runs=replace(RUNS, n=(70_000,)))
+    found = [*verdicts(sheet(CHECKS[0], large), Submission("text"), run)]
+    assert [one.sentence for one in found] == [f"It is {status}."] * 2
+
+
+def test_a_grid_with_more_threads_than_elements_is_no_long_run_of_few() -> None:
+    """20 blocks ran for one element, which made 5,000 elements seem too many."""
+    runs = replace(RUNS, n=(1, 5000), block_size=(32,))
+    checks = [replace(CHECKS[0], runs=replace(runs, grid_size=(200,))), replace(CHECKS[1], runs=runs)]
+    run = Fake("wrong", at=1, warp_instructions=20_000.0)
+    assert [one.passed for one in verdicts(sheet(*checks), Submission("text"), run)] == [False, True]
+
+
 def test_a_wrong_run_of_one_element_does_not_make_others_too_long() -> None:
     """A whole block runs for one element: 1,500 instructions for each of 5,000 elements would be too many."""
     runs = replace(RUNS, n=(1, 100, 5000), block_size=(512,))
