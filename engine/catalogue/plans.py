@@ -43,8 +43,8 @@ def given_source(kernel: Kernel, choice: Choice, *defines: tuple[str, int]) -> S
 
 _OWN = (  # definitions of a macro, of a number, and of the type T
     r"^[ \t]*#[ \t]*(?:define|undef)[ \t]+(?:{names})\b(?!\()[^\n]*$",
-    r"^[ \t]*(?:(?:static|inline|__device__|__constant__|const|constexpr|unsigned|int|long|(?:std::)?size_t|auto)[ \t]+)+"
-    r"(?:{names})[ \t]*=[^;,\n]*;",
+    r"^[ \t]*(?:(?:static|inline|__device__|__constant__|const|constexpr|unsigned|int|long|(?:std::)?size_t|auto)"
+    r"[ \t]+)+(?:{names})[ \t]*=[^;,\n]*;",
     r"^(?:typedef[ \t]+[\w \t]+[ \t]T[ \t]*;|using[ \t]+T[ \t]*=[^;\n]*;|[ \t]*#[ \t]*define[ \t]+T\b(?!\()[^\n]*$)",
 )
 
