@@ -124,8 +124,9 @@ COUNTERS: dict[str, Counter] = {
                 "An instruction at which the lanes of a warp wait for each other: __syncwarp(), a shuffle, a vote.",
                 json=21),
         Counter("busiest_warp_share", "Share of the busiest warp",
-                "The instructions of the busiest warp, divided by those of all warps. All warps have the same share "
-                "if they share the work.", parts=("busiest_warp_instructions",), per=("warp_instructions",), in_ptx=True, lines=False),
+                "The instructions of the busiest warp, divided by those of all warps. All warps have the same share if "
+                "they share the work.",
+                parts=("busiest_warp_instructions",), per=("warp_instructions",), in_ptx=True, lines=False),
         Counter("lane_exchanges", "Exchanges between lanes",
                 "A load from shared memory or a shuffle: a lane gets the number of another one. It counts once for a "
                 "warp.", parts=("shared_load_requests", "shuffles"), lines=False),
