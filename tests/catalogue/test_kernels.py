@@ -214,7 +214,8 @@ OWN = {
     "static constexpr unsigned int BLOCK_SIZE = 1 << 8;\n": "\n",
     "typedef float T;\nusing T = int;\n#define T int\n": "\n\n\n",
     "#define BLOCK_SIZE(n) n\n#define THREADS BLOCK_SIZE\n": "#define BLOCK_SIZE(n) n\n#define THREADS BLOCK_SIZE\n",
-    "int half = BLOCK_SIZE / 2;\nstruct S { using T = int; };\n": "int half = BLOCK_SIZE / 2;\nstruct S { using T = int; };\n",
+    "int half = BLOCK_SIZE / 2;\n": "int half = BLOCK_SIZE / 2;\n",
+    "struct S { using T = int; };\n": "struct S { using T = int; };\n",
 }
 
 

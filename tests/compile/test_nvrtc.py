@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.compile.nvrtc import STANDARD_HEADERS, compile_source, include_folders
+from engine.compile.nvrtc import EMULATED_ARCHITECTURE, STANDARD_HEADERS, compile_source, include_folders
 from engine.records import CompileError, Source
 
 BROKEN = (
