@@ -74,7 +74,8 @@ def for_search(numbers: Array, count: int, schedule: str | None, sign: int) -> A
 
     If few numbers are searched in another order than lockstep, that number stands at a place of the seed
     ("independent") or last ("waves"): a kernel that leaves out its place gives a wrong answer. Under "independent" all
-    numbers are large, and with an even seed `extremes`: a start from a guess gives a wrong answer. In "waves" it alone
+    numbers are large, and with an even seed `extremes`: a start from a guess gives a wrong answer. With the seeds 3, 9,
+    ... it is zero: a kernel that takes zero for no number gives a wrong answer. In "waves" it alone
     has the other sign: a kernel that drops signs gives a wrong answer. Recordings have no schedule.
     """
     if count > MOST_TURNED or schedule in (None, "lockstep"):
@@ -88,6 +89,8 @@ def for_search(numbers: Array, count: int, schedule: str | None, sign: int) -> A
     found: Array = numbers[start : start + count]
     if early:
         found = found * numbers.dtype.type(_most_times(found))
+        if drawn % 6 == 3:
+            found[place] = 0
     else:
         found = found.copy()
         found[-1] *= -1

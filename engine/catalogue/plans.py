@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
 
 from engine.catalogue.entries import Kernel
@@ -36,7 +37,24 @@ def given_source(kernel: Kernel, choice: Choice, *defines: tuple[str, int]) -> S
     text = kernel.text if choice.source is None else choice.source
     name = kernel.file_name if choice.source is None else (choice.source_name or kernel.file_name)
     named = tuple(define for define in defines if define[0] in text)
+    text = text if choice.source is None else without_own(text, [macro for macro, _ in named])
     return Source(name, text, choice.dtype, named, kernel.capability, foreign=choice.source is not None)
+
+
+_OWN = (  # definitions of a macro, of a number, and of the type T
+    r"^[ \t]*#[ \t]*(?:define|undef)[ \t]+(?:{names})\b(?!\()[^\n]*$",
+    r"^[ \t]*(?:(?:static|inline|__device__|__constant__|const|constexpr|unsigned|int|long|(?:std::)?size_t|auto)"
+    r"[ \t]+)+(?:{names})[ \t]*=[^;,\n]*;",
+    r"^(?:typedef[ \t]+[\w \t]+[ \t]T[ \t]*;|using[ \t]+T[ \t]*=[^;\n]*;|[ \t]*#[ \t]*define[ \t]+T\b(?!\()[^\n]*$)",
+)
+
+
+def without_own(text: str, macros: Sequence[str]) -> str:
+    """Return a text without its own values of the launch's macros and without its own T, in the same lines: the launch
+    gives both."""
+    for pattern in _OWN if macros else _OWN[-1:]:
+        text = re.sub(pattern.replace("{names}", "|".join(macros)), "", text, flags=re.MULTILINE)
+    return text
 
 
 def source_of(kernel: Kernel, choice: Choice, macros: Mapping[str, int] | None = None) -> Source:

@@ -308,6 +308,9 @@ def _first_error(source: Source, log: str) -> CompileError:
     what += next((found.expand(advice) for asked, advice in _ADVICE if (found := asked.search(what))), "") or meant(
         what, source.text
     )
+    words = set(re.findall(r"\w+", source.text.splitlines()[line - 1])) if line and what.startswith("expected") else ()
+    macro = next((macro for macro, _ in source.defines if macro in words), None)
+    what += f"; `{macro}` is a macro with the launch's value, so yours needs another name" if macro else ""
     package = next((package for header, package in _PACKAGES.items() if f'"{header}"' in what), None)
     if package is not None:
         what += f", which the Python package {package} brings (pip install {package})"

@@ -123,6 +123,13 @@ COUNTERS: dict[str, Counter] = {
         Counter("warp_syncs", "Warp synchronisations",
                 "An instruction at which the lanes of a warp wait for each other: __syncwarp(), a shuffle, a vote.",
                 json=21),
+        Counter("busiest_warp_share", "Share of the busiest warp",
+                "The instructions of the busiest warp, divided by those of all warps. All warps have the same share if "
+                "they share the work.",
+                parts=("busiest_warp_instructions",), per=("warp_instructions",), in_ptx=True, lines=False),
+        Counter("lane_exchanges", "Exchanges between lanes",
+                "A load from shared memory or a shuffle: a lane gets the number of another one. It counts once for a "
+                "warp.", parts=("shared_load_requests", "shuffles"), lines=False),
         Counter(LAUNCHES, "Kernel launches", "Each launch waits until the one before has ended.", whole_run=True),
         Counter(FINDINGS, "Hazards found", "A hazard is a place where the answer depends on the order of the threads."),
     )

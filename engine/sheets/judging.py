@@ -10,8 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from math import isfinite
 
-from engine.catalogue import KERNELS, kernel_named
+from engine.catalogue import KERNELS, default_choice, kernel_named
 from engine.lab.checking import orders_of
 from engine.lab.pasted_source import device_part, without_own_headers
 from engine.lab.signatures import with_c_name
@@ -22,15 +24,28 @@ from engine.lectures.claim import Claim, Counted, Findings, Status, TimeRatio
 from engine.lectures.judge import counted, decided
 from engine.model.estimate import Estimate
 from engine.model.rungs import known, size_for
-from engine.plan import settle, strides
-from engine.records import Choice, Measurement
+from engine.plan import plan, settle, strides
+from engine.records import Choice, Launch, Measurement
 from engine.records.counters import COUNTERS
 from engine.records.words import size_text, whole_number
 from engine.sheets.sheet import Check, Limit, Question, Sheet, Verdict
 
-_LONGEST = 40  # characters of a number
-_UNIT = re.compile(r"(?<=[\d.])\s*(?:([kKMG]?)i?B|[a-z]+s|byte|sector|percent)$")  # sectors, passes, bytes
-_DECIMAL_COMMA = re.compile(r"^(\d+),(\d{1,2})$")
+_LONGEST = 80  # characters of a number with its unit
+_SUPERSCRIPT = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
+_BEFORE = (
+    r"(?:(?:about|around|approx(?:imately)?|roughly|circa|ca|etwa|rund|a|the|answer|sum|it|is|are|factor|of|by|[=~≈x×])"
+    r"[\s.:]*)*"
+)
+_FACTOR = r"[+-]?[\d.,'_\s]*\d\.?(?:e[+-]?\d+)?(?:\s*(?:\^|\*\*)\s*\d+)?"
+_TERM = rf"{_FACTOR}(?:\s*[*/·×x]\s*{_FACTOR})*"
+_UNIT = r"\s*(?:(k|m|g)(?:i?b?|ilobytes?|egabytes?|igabytes?)\b)?"
+_NUMBER = re.compile(rf"{_BEFORE}({_TERM}){_UNIT}(\D*)")
+_UNDECIDED = re.compile(r"\b(?:or|oder|not|nicht|to|bis|and|und|more|less)\b|\?")
+_PREFIXES = {None: 1, "k": 2**10, "m": 2**20, "g": 2**30}
+_DECIMAL_COMMA = re.compile(r"^([+-]?\d+(?:\.\d{3})*),(\d{1,2})$")
+_POINTS = re.compile(r"^[+-]?\d{1,3}(?:\.\d{3})+$")  # 16.777.216
+NO_NUMBER = "No number was found in this answer. Write one, such as 12.5, 2^24 or 8 KB."
+NO_LETTER = "No choice was found in this answer. Write the letter of one."
 _LETTERED = re.compile(r"([a-j])\W+(.+)")
 _OF_HOST = re.compile(r"\bmain[ \t]*\(|^[ \t]*#[ \t]*include[ \t]*<(?:iostream|vector|cuda_runtime)", re.MULTILINE)
 
@@ -39,41 +54,76 @@ def answered(question: Question, words: str | None) -> Verdict:
     """Return the verdict on an answer; None or blank: no answer yet."""
     if words is None or not words.strip():
         return Verdict(question.name, False, "Not answered yet.")
-    right = _letter(question, words) == question.answer if question.choices else _met(question, words)
-    return Verdict(question.name, right, question.because if right else question.advice)
+    if question.choices:
+        letter = _letter(question, words)
+        read, right, otherwise = bool(letter), letter == question.answer, NO_LETTER
+    else:
+        numbers = _numbers(words)
+        read, right, otherwise = bool(numbers), any(_met(question, number) for number in numbers), NO_NUMBER
+    return Verdict(question.name, right, question.because if right else question.advice if read else otherwise)
 
 
 def _letter(question: Question, words: str) -> str:
-    """Return the letter of an answer: "B", "b)", "(b)", the choice itself, or both as in "b) Eight."; "": no letter."""
-    plain = _plain(words)
+    """Return the letter of an answer: "B", "b)", "answer b", the choice itself or its beginning, or both as in
+    "b) Eight."; "": no letter."""
+    plain = re.sub(r"^(?:answer|antwort|choice|option)\W+", "", _plain(words))
     choices = {letter: _plain(choice) for letter, choice in question.lettered.items()}
     both = _LETTERED.fullmatch(plain)
-    if both and choices.get(both[1]) == _plain(both[2]):
+    if both and both[1] in choices and choices[both[1]].startswith(_plain(both[2])):
         return both[1]
-    return plain if plain in choices else next((each for each in choices if choices[each] == plain), "")
+    named = [each for each in choices if choices[each] == plain] or [
+        each for each in choices if len(plain) > 3 and choices[each].startswith(plain)
+    ]
+    return plain if plain in choices else named[0] if len(named) == 1 else ""
 
 
 def _plain(words: str) -> str:
     return " ".join(words.lower().split()).strip("().:[]`*\"' ")
 
 
-def _met(question: Question, words: str) -> bool:
-    number = _number(words)
+def _met(question: Question, number: float) -> bool:
     wanted = float(question.answer)
-    return number is not None and abs(number - wanted) <= question.tolerance * abs(wanted)
+    return abs(number - wanted) <= question.tolerance * abs(wanted)
 
 
-def _number(words: str) -> float | None:
-    """Return the number of 16777216, 16,777,216, 2^24, 2**24, 16M, 0.5, 0,5, 50 %, 1e-3, 5 sectors, 8 KB; None: no
-    number."""
-    plain = words.strip().lstrip("=~≈ ").rstrip(".% ")[:_LONGEST].replace("**", "^").replace("'", "")
-    plain = _DECIMAL_COMMA.sub(r"\1.\2", _UNIT.sub(r"\1", plain))
+def _numbers(words: str) -> tuple[float, ...]:
+    """Return the readings of a number: 16777216, 16,777,216, 16.777.216, 2^24, 2 * 32 * 32, 16M, 0,5, 50 %, 1e-3,
+    5 sectors, 8 KB, about 5, 16777216 (2^24). With one point before three digits there are two. (): no number, or
+    several."""
+    plain = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹]+", lambda found: "^" + found[0].translate(_SUPERSCRIPT), words.strip().lower())
+    found = []
+    for part in re.split(r"[(=≈]", plain.lstrip("=≈~ ").rstrip(".!) ")):
+        one = _NUMBER.fullmatch(part.strip()) if len(part) <= _LONGEST else None
+        if one is None or _UNDECIDED.search(one[3]):
+            return ()
+        found.append({value * _PREFIXES[one[2]] for value in _values(one[1])})
+    return tuple(set.intersection(*found))
+
+
+def _values(term: str) -> set[float]:
+    """Return the values of a product or quotient; of one number with a point before three digits both readings."""
+    first, *others = re.split(r"(?<!\*)\s*([*/·×x])\s*(?!\*)", term.replace("**", "^"))
+    values = _readings(first)
+    for sign, factor in zip(others[::2], others[1::2], strict=True):
+        for value in [values.pop() for _ in range(len(values))]:
+            values |= {value / by if sign == "/" else value * by for by in _readings(factor) if by or sign != "/"}
+    return {value for value in values if isfinite(value)}
+
+
+def _readings(factor: str) -> set[float]:
+    """Return the values of a number or power without a unit."""
+    plain = re.sub(r"[\s'_]", "", factor).rstrip(".")
+    found = set[float]()
+    if _POINTS.match(plain):
+        found.add(float(plain.replace(".", "")))
+    if decimal := _DECIMAL_COMMA.match(plain):
+        plain = f"{decimal[1].replace('.', '')}.{decimal[2]}"
     for reading in (whole_number, lambda text: float(text.replace(",", ""))):
         try:
-            return float(reading(plain))
+            return found | {float(reading(plain))}
         except (ValueError, OverflowError):
             continue
-    return None
+    return found
 
 
 @dataclass(frozen=True)
@@ -151,7 +201,10 @@ class _Runner:
     def __init__(self, sheet: Sheet, submission: Submission, seed: int | None) -> None:
         self.listed = sheet.launch is None  # the kernel is one of the catalogue
         text, kernel = submission.text, sheet.function or ""
-        text = with_c_name(_without_host(text), kernel) if self.listed and text else text
+        if self.listed and text:
+            text = _without_host(text.removeprefix("\ufeff"))  # the mark of a file from Windows
+            for name in _launched(kernel):
+                text = with_c_name(text, name)
         self._kernel, self._submission, self._seed = kernel, replace(submission, text=text), seed
         self._known: dict[Choice, Measurement] = {}
         self._ended: Measurement | None = None
@@ -178,7 +231,10 @@ class _Runner:
         return self._ended or self._known[choice]
 
     def expected(self, choices: Sequence[Choice]) -> float:
-        """Return how many warp instructions the runs take that were not made yet, as far as the others tell."""
+        """Return how many warp instructions the runs take that were not made yet, as far as the others tell; 0 if a run
+        has ended the file, which runs no more."""
+        if self._ended is not None:
+            return 0.0
         return self._each * sum(_threads(choice) for choice in choices if choice not in self._known)
 
     def beside(self, choice: Choice, kernel: str) -> Generator[Asked, Answer, Measurement]:
@@ -191,6 +247,13 @@ class _Runner:
             assert isinstance(found, Measurement)
             self._known[choice] = found
         return self._known[choice]
+
+
+@lru_cache(maxsize=64)
+def _launched(kernel: str) -> tuple[str, ...]:
+    """Return the kernels that a kernel of the catalogue launches: itself, and one for the results of its blocks."""
+    steps = plan(settle(default_choice(kernel))).steps
+    return tuple({kernel: None} | {step.kernel: None for step in steps if isinstance(step, Launch)})
 
 
 def _without_host(text: str) -> str:
@@ -312,8 +375,8 @@ def _blocks(choice: Choice) -> int:
 
 
 def _threads(choice: Choice) -> int:
-    """Return N, rounded up to whole blocks: with N = 1 a whole block runs."""
-    return max(1, _blocks(choice)) * choice.block_size
+    """Return N, rounded up to whole blocks: with N = 1 a whole block runs, or a whole grid of a given size."""
+    return max(1, _blocks(choice), choice.grid_size or 0) * choice.block_size
 
 
 def _ended(check: Check, choice: Choice, found: Measurement) -> Verdict | None:

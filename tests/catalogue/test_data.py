@@ -55,10 +55,16 @@ def test_another_order_searches_for_a_number_at_another_place(schedule: str, pla
     assert data.for_search(numbers, 2**20, schedule, sign) is numbers
 
 
-@pytest.mark.parametrize("schedule", ["independent:1", "independent:3"])
+@pytest.mark.parametrize("schedule", ["independent:1", "independent:5"])
 def test_a_search_for_an_int_in_floats_finds_another_number(schedule: str):
     turned = data.for_search(data.negative("int32", 7), 100, schedule, 1)
     assert int(turned.astype(np.float32).max()) != turned.max()
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_third_order_searches_for_a_zero(sign: int):
+    turned = data.for_search(sign * data.negative("int32", 7), 100, "independent:3", sign)
+    assert int(np.argmax(sign * turned)) == 42 and np.flatnonzero(turned == 0).tolist() == [42]
 
 
 @pytest.mark.parametrize("kind", ["int32", "float32", "float64"])

@@ -11,6 +11,7 @@ from engine.backends.cpu import host_step
 from engine.backends.measure import failed
 from engine.catalogue import KERNELS, Kernel, default_choice, topic_of
 from engine.catalogue.entries import Topic
+from engine.catalogue.plans import without_own
 from engine.catalogue.products import MULTIPLE
 from engine.lab.checking import orders_of
 from engine.plan import plan
@@ -204,3 +205,21 @@ def test_what_a_kernel_prints_is_kept():
     found = measured(replace(default_choice("reduce_sequential"), n=300, block_size=128, source=source))
     assert found.status == "ok", found.reason
     assert sorted(found.printed) == ["block 0", "block 0", "block 1", "block 2"]  # three blocks, then the last level
+
+
+OWN = {
+    "#define BLOCK_SIZE 256  // threads\n": "\n",
+    "#undef BLOCK_SIZE\n  # define BLOCK_SIZE (1 << 8)\n": "\n\n",
+    "const int BLOCK_SIZE = 256;\n": "\n",
+    "static constexpr unsigned int BLOCK_SIZE = 1 << 8;\n": "\n",
+    "typedef float T;\nusing T = int;\n#define T int\n": "\n\n\n",
+    "#define BLOCK_SIZE(n) n\n#define THREADS BLOCK_SIZE\n": "#define BLOCK_SIZE(n) n\n#define THREADS BLOCK_SIZE\n",
+    "int half = BLOCK_SIZE / 2;\n": "int half = BLOCK_SIZE / 2;\n",
+    "struct S { using T = int; };\n": "struct S { using T = int; };\n",
+}
+
+
+@pytest.mark.parametrize("text", OWN)
+def test_own_values_of_the_launch_give_way_to_it(text: str) -> None:
+    assert without_own(text, ["BLOCK_SIZE", "BINS"]) == OWN[text]
+    assert without_own(text, []) == (OWN[text] if "typedef" in text else text)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.compile.nvrtc import STANDARD_HEADERS, compile_source, include_folders
+from engine.compile.nvrtc import EMULATED_ARCHITECTURE, STANDARD_HEADERS, compile_source, include_folders
 from engine.records import CompileError, Source
 
 BROKEN = (
@@ -121,3 +121,9 @@ def test_the_compiler_outlives_files_that_fail(count: int) -> None:
     told = re.fullmatch(rf"{count} failed, peak (\d+) MB\n", done.stdout)
     assert done.returncode == 0 and told, (done.returncode, done.stdout[-500:], done.stderr[-500:])
     assert int(told[1]) < 600  # nothing is left over from each
+
+
+def test_a_name_of_the_launchs_macro_is_told():
+    source = Source("mine.cu", "template <int BLOCK_SIZE> __device__ int f();", "int32", (("BLOCK_SIZE", 32),))
+    with pytest.raises(CompileError, match="`BLOCK_SIZE` is a macro with the launch's value"):
+        compile_source(source, EMULATED_ARCHITECTURE)

@@ -106,6 +106,38 @@ OTHERS = {
         "stride = blockDim.x / 2;": "stride = 0;",
         "    T sum = partial[tid];\n    sum += partial[tid + 32];":
         "    T sum = tid < BLOCK_SIZE / 32 ? partial[tid] : T(0);"}),
+    "a return behind the barrier": ("hekun-barriers", "", {
+        "all have written before anyone reads\n": "all have written\n        if (tid >= stride) return;\n"}),
+    "a return before the step": ("hekun-barriers", "", {
+        "        if (tid < stride)\n            sum = ": "        if (tid >= stride) return;\n            sum = "}),
+    "the barrier at the beginning of each step": ("hekun-barriers", "", {
+        "    partial[tid] = sum;\n    __syncthreads();\n": "    partial[tid] = sum;\n",
+        "        __syncthreads();  // all have written before anyone reads\n": "",
+        "        if (tid < stride)\n            sum = ":
+        "        __syncthreads();\n        if (tid < stride)\n            sum = "}),
+    "a return behind the barrier of a tree": ("harris-banks", "", {
+        "partial[tid + stride];\n        __syncthreads();\n":
+        "partial[tid + stride];\n        __syncthreads();\n        if (tid >= stride) return;\n"}),
+    "an exchange by shuffles": ("volta-exchange", "", {
+        "        left[tid] = value;\n": "",
+        "    __syncwarp();\n": "    value = __shfl_xor_sync(0xffffffff, value, 31);\n",
+        "left[tid ^ 31]": "value", "    __shared__ unsigned int left[BLOCK_SIZE];\n": ""}),
+    "two arrays": ("banks-pairs", "", {
+        "pairs[2 * BLOCK_SIZE];": "pairs[BLOCK_SIZE], later[BLOCK_SIZE];", "pairs[tid + blockDim.x]": "later[tid]"}),
+    "own values of the launch": ("crovella-max", "", {
+        'extern "C"': "#define BLOCK_SIZE 256  // threads\ntypedef float T;\nextern \"C\""}),
+    "a constant in place of a macro": ("histogram-shared", "", {
+        'extern "C"': "const int BINS = 1 << 8;\nextern \"C\""}),
+    "a loop that is not unrolled": ("cs121-tiling", "", {
+        "        for (int k = 0;": "#pragma unroll 1\n        for (unsigned long long k = 0;"}),
+    "a tile without dimensions": ("coalescing-columns", "", {
+        "tiles[BLOCK_SIZE / 32][32][32 + 1]": "tiles[BLOCK_SIZE * 33]",
+        "    for (unsigned int row = 0; row < 32; ++row)\n":
+        "    for (int k = lane; k < 1024; k += 32)\n", "tiles[warp][row][lane] = matrix[row * 32 + lane]":
+        "tiles[warp * 32 * 33 + k / 32 * 33 + k % 32] = matrix[k]", "tiles[warp][lane][column]":
+        "tiles[warp * 32 * 33 + lane * 33 + column]"}),
+    "two kernels without extern C": ("argmax-pairs", "", {'extern "C" ': ""}),
+    "a file from Windows": ("one-matrix-padding", "", {'extern "C" ': "\ufeff", "\n": "\r\n"}),
     "work in one turn": ("barriers-needless", "", {"step < 4; ++step": "step < 1; ++step", "warp % 4 == step": "true"}),
 }  # fmt: skip
 

@@ -10,7 +10,17 @@ from engine.lab.trials import ORDERS
 from engine.lectures.claim import STATUS, Counted, Findings, TimeRatio
 from engine.model.estimate import gpu, no_estimate
 from engine.records import Check, Choice, Counts, Finding, Measurement, Timing
-from engine.sheets.judging import Answer, Asked, Estimation, Submission, answered, passed, verdicts
+from engine.sheets.judging import (
+    NO_LETTER,
+    NO_NUMBER,
+    Answer,
+    Asked,
+    Estimation,
+    Submission,
+    answered,
+    passed,
+    verdicts,
+)
 from engine.sheets.sheet import Check as SheetCheck
 from engine.sheets.sheet import Limit, Question, Runs, Sheet, Verdict
 from tests.sentences import says, sentence
@@ -233,6 +243,23 @@ def test_what_misses_a_check_is_not_run_for_long(status: str) -> None:
     assert found["findings"].passed, "it needs one short run more"
 
 
+@pytest.mark.parametrize("status", ["compile-error", "timeout", "crashed"])
+def test_a_file_that_ended_is_told_why_and_not_that_it_takes_long(status: str) -> None:
+    """With a few elements a type compiled, the next one did not: "too many instructions" was false."""
+    run = Fake(status, at=4096, warp_instructions=40_000.0)
+    large = replace(CHECKS[1], name="large", runs=replace(RUNS, n=(70_000,)))
+    found = [*verdicts(sheet(CHECKS[0], large), Submission("text"), run)]
+    assert [one.sentence for one in found] == [f"It is {status}."] * 2
+
+
+def test_a_grid_with_more_threads_than_elements_is_no_long_run_of_few() -> None:
+    """20 blocks ran for one element, which made 5,000 elements seem too many."""
+    runs = replace(RUNS, n=(1, 5000), block_size=(32,))
+    checks = [replace(CHECKS[0], runs=replace(runs, grid_size=(200,))), replace(CHECKS[1], runs=runs)]
+    run = Fake("wrong", at=1, warp_instructions=20_000.0)
+    assert [one.passed for one in verdicts(sheet(*checks), Submission("text"), run)] == [False, True]
+
+
 def test_a_wrong_run_of_one_element_does_not_make_others_too_long() -> None:
     """A whole block runs for one element: 1,500 instructions for each of 5,000 elements would be too many."""
     runs = replace(RUNS, n=(1, 100, 5000), block_size=(512,))
@@ -277,7 +304,10 @@ def question(answer: str | float, *choices: str, tolerance: float = 0.0) -> Ques
 
 
 NUMBERS = ("16777216", "16,777,216", "16'777'216", "2^24", "2 ** 24", "16M", " 16 777 216 ", "= 2^24", "16777216 bytes",
-           "16 MB", "16MiB", "16,777,216 B.", "16777216 passes")  # fmt: skip
+           "16 MB", "16MiB", "16,777,216 B.", "16777216 passes", "16.777.216", "16.777.216,0", "2²⁴", "16 Mi",
+           "1.6777216 * 10^7", "16 megabytes", "about 16777216", "ca. 16777216", "The sum is 16777216.", "16777216!",
+           "16777216 (2^24)", "2^24 = 16777216", "2 x 2 x 2^22", "4096 * 4096", "2^32 / 256", "16777216x",
+           "a factor of 16777216", "16777216-fold", "16777216 operations per byte")  # fmt: skip
 
 
 @pytest.mark.parametrize("words", NUMBERS)
@@ -294,6 +324,11 @@ def test_a_number_is_read_however_it_is_written(words: str) -> None:
         ("66,67 %", True),
         ("66.7 percent.", True),
         ("66.7 or 33.3", False),
+        ("66.7 (2/3)", False),
+        ("not 66.7", False),
+        ("66.7 or more", False),
+        ("about 67 %", True),
+        ("66.7 Prozent", True),
         ("66,700", False),
         ("67", True),
         ("0.667", False),
@@ -309,10 +344,35 @@ def test_a_number_is_right_within_its_tolerance(words: str, right: bool) -> None
 
 @pytest.mark.parametrize(("words", "right"), [("b", True), ("B)", True), ("(b)", True), ("a", False), ("both", False),
                                               ("[b]", True), ("two", True), ("b) Two.", True), ("**b**: two", True),
-                                              ("b) one", False), ("a) or b)", False),
+                                              ("b) one", False), ("answer b", True), ("Antwort: B", True),
+                                              ("twos", False), ("a, b", False), ("a) or b)", False),
                                               ("a) one, b) two", False)])  # fmt: skip
 def test_a_choice_is_its_letter(words: str, right: bool) -> None:
     assert answered(question("b", "one", "two"), words).passed is right
+
+
+def test_the_beginning_of_one_choice_names_it() -> None:
+    both = question("b", "None of both: the one.", "None: two.", "Neither.")
+    found = [answered(both, words) for words in ("none: two", "none: t", "neither", "none")]
+    assert [one.passed for one in found] == [True, True, False, False]
+    assert [one.sentence for one in found[2:]] == ["No.", NO_LETTER]
+
+
+@pytest.mark.parametrize("words", ["8.192", "8,192", "8192", "8 KB", "8 kilobytes", "8192 Byte"])
+def test_a_point_before_three_digits_may_part_thousands(words: str) -> None:
+    assert answered(question(8192.0), words).passed and not answered(question(8193.0), words).passed
+    assert answered(question(8.192), "8.192").passed
+
+
+@pytest.mark.parametrize("words", ["five", "5 or 4", "4-5", "0 of 16", "no idea", "?"])
+def test_an_answer_without_one_number_is_told_so(words: str) -> None:
+    assert answered(question(5.0), words) == Verdict("why", False, NO_NUMBER)
+    assert answered(question(5.0), "4").sentence == "No."
+
+
+def test_an_answer_without_a_letter_is_told_so() -> None:
+    assert answered(question("b", "one", "two"), "both") == Verdict("why", False, NO_LETTER)
+    assert answered(question("b", "one", "two"), "a").sentence == "No."
 
 
 def test_no_answer_is_no_pass() -> None:

@@ -375,11 +375,19 @@ class Chunk:
         return parts
 
     def _end_leavers(self) -> None:
-        """End lanes whose only remaining step is to exit, before others wait for them at a barrier."""
-        for key in list(self.lanes.groups):
-            code = self.codes.at(key[0])
-            if code.kind == "exit" and not code.steps:
-                self._execute(code, key, self.lanes.groups.pop(key))
+        """End lanes that have only jumps and the exit left, before others wait for them at a barrier."""
+        groups = self.lanes.groups
+        while leaving := [key for key in groups if self._only_leaves(key[0])]:
+            for key in leaving:
+                self._execute(self.codes.at(key[0]), key, groups.pop(key))
+
+    def _only_leaves(self, place: int) -> bool:
+        """Return whether nothing but jumps stands between a place and the exit."""
+        code, passed = self.codes.at(place), set[int]()
+        while code.kind in ("fall", "jump") and not code.steps and code.block.index not in passed:
+            passed.add(code.block.index)
+            code = self.codes.at(code.block.successors[0])
+        return code.kind == "exit" and not code.steps
 
     def _go_on(self, entries: list[Waiting]) -> None:
         """Let lanes continue after a barrier; the observers see all releases before any lane runs."""

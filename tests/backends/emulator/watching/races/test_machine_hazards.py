@@ -203,6 +203,10 @@ SILENT = {
         " out[i] += s[63 - t];\n __syncthreads();\n}"
     ),
     "an early exit before a barrier": ("if (t >= 50) return;\ns[t] = in[i];\n__syncthreads();\nout[i] = s[49 - t];"),
+    "a return behind the barrier of a tree": (
+        "s[t] = in[i];\n__syncthreads();\nfor (int k = blockDim.x / 2; k > 0; k /= 2) {\n"
+        " if (t < k) s[t] += s[t + k];\n __syncthreads();\n if (t >= k) return;\n}\nif (t == 0) out[blockIdx.x] = s[0];"
+    ),
     "bytes side by side": ("char *c = (char *)s;\nc[t] = in[i];\n__syncthreads();\nout[i] = c[63 - t];"),
     "vectors": ("((int4 *)s)[t % 16] = make_int4(1, 2, 3, 4);\n__syncthreads();\nout[i] = s[t];"),
     "a ticket with a fence": (
