@@ -220,10 +220,10 @@ class Findings:
         message = f"line {line}: {both} write different values to {place} at the same time; only one of them stays."
         self.report(kind, line, line, message)
 
-    def conflicting_init(self, access: Access, lanes: AccessLanes, entry: int) -> None:
-        """Report several lanes that initialise one barrier."""
-        line, place = access.site.line, self._place(access.site.part, int(lanes.address[entry]), None)
-        both = f"{self._name(int(lanes.low[entry]), None)} and {self._name(int(lanes.high[entry]), None)}"
+    def conflicting_init(self, access: Access, address: int, one: int, two: int) -> None:
+        """Report two lanes that initialise one barrier."""
+        line, place = access.site.line, self._place(access.site.part, address, None)
+        both = f"{self._name(one, None)} and {self._name(two, None)}"
         clause = f"line {line}: {both} initialise the same barrier {place}; only one thread may"
         self.report("shared-race", line, line, f"{clause}, and a __syncthreads() must follow.")
 

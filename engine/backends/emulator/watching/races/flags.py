@@ -29,6 +29,11 @@ class Stamp:
     clock: Array
     time: Array | int
 
+    def at(self, entries: Array) -> Stamp:
+        """Return some of the accesses."""
+        epoch, time = entries_of(self.epoch, entries), entries_of(self.time, entries)
+        return Stamp(self.lane[entries], epoch, self.clock[entries], time)
+
 
 def entries_of(field: Array | int, at: Array) -> Array | int:
     """Return the entries `at` of a field."""

@@ -22,13 +22,13 @@ from engine.backends.emulator.state.memory import RANGE_BITS, DeviceArray
 from engine.backends.emulator.state.pointers import smallest_part, spaces_of_shared, written_arrays
 from engine.backends.emulator.watching.observer import Observer
 from engine.backends.emulator.watching.races.access_lanes import AccessLanes, SharedLanes, lanes_in_all_blocks
+from engine.backends.emulator.watching.races.accesses_between import orders_in_part
 from engine.backends.emulator.watching.races.barrier_checks import BlockBarriers, called, is_for_whole_warps
 from engine.backends.emulator.watching.races.causality import causality_of
 from engine.backends.emulator.watching.races.clocks import Clocks
 from engine.backends.emulator.watching.races.findings import Findings
 from engine.backends.emulator.watching.races.open_reads import OpenReads
 from engine.backends.emulator.watching.races.owned_units import OwnedUnits
-from engine.backends.emulator.watching.races.reads_of_warps import ReadsOfWarps, has_barriers_in_part
 from engine.backends.emulator.watching.races.rules import RaceRules
 from engine.backends.emulator.watching.races.shadow import Shadow
 from engine.backends.emulator.watching.races.warp_checks import UndefinedCheck, WarpMembers
@@ -59,7 +59,8 @@ class Hazards(Observer):
         self._owned: dict[int, OwnedUnits] = {}
         self._units: dict[int, int] = {}  # bytes that are checked together, of arrays that are accessed in parts
         self._unit = max(1, smallest_part(machine.program, spaces_of_shared(machine.program)))
-        self._lanes = SharedLanes(self._unit, has_barriers_in_part(machine.program), in_order)
+        self._in_part = orders_in_part(machine.program)
+        self._lanes = SharedLanes(self._unit, self._in_part, in_order)
         self._rules = RaceRules(machine, self._clocks, self._findings, self._lanes)
         self._written_soon: set[int] = set()
         self._heap = HeapChecks(smallest_part(machine.program, ("global", "")), self._findings)
@@ -74,14 +75,14 @@ class Hazards(Observer):
         self._lanes.start_chunk(info)
         self._rules.start_chunk(info)
         units = -(-info.shared_bytes // self._unit)
-        self._shared = Shadow(units) if units else None
-        if self._shared and self._lanes.by_warp:
-            self._shared.warps = ReadsOfWarps(units, info.rows)
+        self._shared = Shadow(units, self._in_part) if units else None
         self._reads = OpenReads(self._clocks, self._written_soon)
 
     def on_release(self, mask: Mask) -> None:
         """Order accesses by a barrier of the block."""
         self._reads.release(mask)
+        if self._shared is not None and self._shared.between is not None and mask.column_index is None:
+            self._shared.between.clear()
         self._clocks.release(mask)
         self._barriers.release(mask)
 
@@ -296,7 +297,7 @@ class Hazards(Observer):
         shadow, units = self._global.get(array.base), -(-array.size // unit)
         if shadow is None:
             owned = self._owned.pop(array.base, None)
-            shadow = self._global[array.base] = owned.shadow() if owned else Shadow(units)
+            shadow = self._global[array.base] = owned.shadow(self._in_part) if owned else Shadow(units, self._in_part)
         elif shadow.units < units:
             shadow = self._global[array.base] = shadow.grown(units)
         return shadow
@@ -310,9 +311,9 @@ class Hazards(Observer):
         """Yield the lanes by checked array."""
         if access.array is not None:
             if access.array.base in self._watched or access.array.sparse:
-                yield access.array, lanes_in_all_blocks(access, self._info, self._clocks.flags.announced)
+                yield access.array, lanes_in_all_blocks(access, self._info, self._in_part)
             return
-        lanes = lanes_in_all_blocks(access, self._info, self._clocks.flags.announced)
+        lanes = lanes_in_all_blocks(access, self._info, self._in_part)
         numbers = lanes.address >> RANGE_BITS
         for number in np.unique(numbers):
             array = self._machine.space.at(int(number) << RANGE_BITS)

@@ -124,6 +124,9 @@ class OpenReads:
         self._unmarked.clear()
         if not noted or epoch is None:
             return
+        for known, time in noted.items():
+            by = Stamp(known.lanes.high, epoch, self._clocks.clock_of(known.lanes.high, 0), time)
+            known.shadow.keep(known.access.site.number, known.at, by, known.access.site.line, 0)
         if len(noted) < _FEW:
             self._written_soon.update(known.access.site.number for known in noted)
             for known, time in noted.items():
