@@ -270,6 +270,9 @@ TESTS = {
     "the_writer_arrives_too_early_at_an_mbarrier": Litmus(
         ("ARRIVE STEP X = 1;", "ARRIVE WAIT STEP b = X;"), True, UNSEEN, "warps", shared=True, first="INIT"
     ),
+    "the_writer_arrives_in_the_next_phase_of_an_mbarrier": Litmus(
+        ("ARRIVE WAIT X = 1; ARRIVE", "ARRIVE WAIT STEP b = X;"), True, UNSEEN, "warps", shared=True, first="INIT"
+    ),
     "an_awaited_copy": Litmus(
         ('COPY PTX("cp.async.wait_all;"); MEET', "MEET b = X;"), False, SEEN, "warps", meet="__syncthreads();",
         shared=True,

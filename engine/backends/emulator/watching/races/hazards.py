@@ -96,6 +96,10 @@ class Hazards(Observer):
         self._reads.settle()
         self._clocks.flags.release_part(number, mask)
 
+    def on_phase_end(self, at: Array, columns: Array) -> None:
+        """Let those who wait for the phase of an mbarrier know of its arrivals."""
+        self._clocks.flags.end_phase(at, columns)
+
     def on_warp_sync(self, line: int, opcode: str, mask: Mask, members: Array) -> None:
         """Check the member masks of lanes that converge; only __syncwarp() orders their accesses."""
         self._members.check(line, opcode, mask, members)
