@@ -27,6 +27,7 @@ from engine.backends.emulator.watching.races.barrier_checks import BlockBarriers
 from engine.backends.emulator.watching.races.causality import causality_of
 from engine.backends.emulator.watching.races.clocks import Clocks
 from engine.backends.emulator.watching.races.findings import Findings
+from engine.backends.emulator.watching.races.handovers import Handovers, waits_for_flags
 from engine.backends.emulator.watching.races.open_reads import OpenReads
 from engine.backends.emulator.watching.races.owned_units import OwnedUnits
 from engine.backends.emulator.watching.races.rules import RaceRules
@@ -63,12 +64,14 @@ class Hazards(Observer):
         self._lanes = SharedLanes(self._unit, self._in_part, in_order)
         self._rules = RaceRules(machine, self._clocks, self._findings, self._lanes)
         self._written_soon: set[int] = set()
+        self._waits = waits_for_flags(machine.program)
         self._heap = HeapChecks(smallest_part(machine.program, ("global", "")), self._findings)
 
     def on_chunk(self, info: ChunkInfo) -> None:
         """Start a chunk of blocks with new shared memory."""
         self._info = info
-        self._findings.start_chunk(info)
+        self._handovers = Handovers(info) if self._waits else None
+        self._findings.start_chunk(info, self._handovers)
         self._clocks.start_chunk(info)
         self._undefined = UndefinedCheck(self._machine, self._findings, info)
         self._barriers = BlockBarriers(self._machine, self._findings)
@@ -202,6 +205,8 @@ class Hazards(Observer):
             return
         writes_flag = site.op in ("atom", "red") or (site.op == "st" and not site.weak)
         reads_flag = site.op == "ld" and not site.weak
+        if self._handovers is not None and (writes_flag or reads_flag):
+            self._handovers.note(access, clocks.tick())
         if writes_flag:
             self._reads.settle()
             fence = clocks.publish(access, _fence_scope(site, "release"))
@@ -240,6 +245,8 @@ class Hazards(Observer):
         flag = not site.weak or site.op in ("atom", "red")
         if flag:
             self._reads.settle()
+        if flag and self._handovers is not None:
+            self._handovers.note(access, self._clocks.tick())
         if flag and site.op == "ld":
             self._clocks.tick()
         elif flag:
