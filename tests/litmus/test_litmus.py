@@ -245,6 +245,11 @@ TESTS = {
         PAIR, False, SEEN, "lanes", meet="if (thread < 2) __syncwarp(3);"
     ),
     "lanes_and_a_syncwarp_of_their_own": Litmus(PAIR, True, UNSEEN, "lanes", meet="__syncwarp(1u << thread);"),
+    "lanes_and_a_syncwarp_of_two_readers_of_three": Litmus(
+        ("b = X; MEET", "b = X; MEET", "b = X; MEET", "MEET X = 1;"), True,
+        {(0, 0, 0, 0, 0, 0, 0, 0), (0, 0, 0, 1, 0, 0, 0, 0)}, "lanes",
+        meet="if (thread < 4 && thread != 1) __syncwarp(13);",
+    ),
     "lanes_and_volatile": Litmus(("V(X) = 1; MEET", "MEET b = V(X);"), True, UNSEEN, "lanes", shared=True),
     "warps_and_volatile": Litmus(("V(X) = 1; MEET", "MEET b = V(X);"), True, UNSEEN, "warps", shared=True),
     "warps_and_volatile_in_global_memory": Litmus(("V(X) = 1; MEET", "MEET b = V(X);"), True, UNSEEN, "warps"),
@@ -264,6 +269,9 @@ TESTS = {
     ),
     "the_writer_arrives_too_early_at_an_mbarrier": Litmus(
         ("ARRIVE STEP X = 1;", "ARRIVE WAIT STEP b = X;"), True, UNSEEN, "warps", shared=True, first="INIT"
+    ),
+    "the_writer_arrives_in_the_next_phase_of_an_mbarrier": Litmus(
+        ("ARRIVE WAIT X = 1; ARRIVE", "ARRIVE WAIT STEP b = X;"), True, UNSEEN, "warps", shared=True, first="INIT"
     ),
     "an_awaited_copy": Litmus(
         ('COPY PTX("cp.async.wait_all;"); MEET', "MEET b = X;"), False, SEEN, "warps", meet="__syncthreads();",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 
 import numpy as np
 
 from engine.backends.emulator.instructions.arithmetic import comparison
 from engine.backends.emulator.instructions.memory_port import Port, address_reader, site_of
 from engine.backends.emulator.instructions.registry import Executor, executes
-from engine.backends.emulator.ptx.guarded_loads import Guard, guarded_loads
+from engine.backends.emulator.ptx.guarded_loads import Condition, Guard, guarded_loads
 from engine.backends.emulator.ptx.syntax import (
     WIDTHS,
     Address,
@@ -96,17 +97,28 @@ def load_through(machine: Machine, item: Instruction, get: Reader, port: Port) -
 
 def _takers_reader(machine: Machine, guard: Guard, line: int) -> Callable[[Registers, Mask], Array | None]:
     """Return a reader of the lanes that use a loaded value; None if all do."""
-    get = reader(guard.predicate, "pred", machine.program.widths, line)
-    made = comparison(machine, guard.made) if guard.made else None
+    uses = [[_condition_reader(machine, each, line) for each in use] for use in guard]
 
     def takers(registers: Registers, mask: Mask) -> Array | None:
+        found = reduce(np.logical_or, (reduce(np.logical_and, (get(registers, mask) for get in use)) for use in uses))
+        return None if found.all() else found
+
+    return takers
+
+
+def _condition_reader(machine: Machine, condition: Condition, line: int) -> Callable[[Registers, Mask], Array]:
+    """Return a reader of the lanes for which a condition holds, of the shape of its predicate."""
+    get = reader(Register(condition.index, not condition.holds), "pred", machine.program.widths, line)
+    made = comparison(machine, condition.made) if condition.made else None
+
+    def holds(registers: Registers, mask: Mask) -> Array:
         if made is not None:
             registers = list(registers)  # the predicate is set ahead of its place
             made(registers, mask)
         found: Array = get(registers)
-        return None if found.all() else found
+        return found
 
-    return takers
+    return holds
 
 
 @executes(Traits("st", "av?v", check=check_access, writes=False, memory="store"))

@@ -114,6 +114,10 @@ class BarrierAddress:
         self.check((state.pending >= 0)[which], lanes, mask, "which expects no further arrival in this phase")
         state.complete()
         self.put(keys, state.packed())
+        if np.any(state.ended):
+            at, columns = keys & ((1 << _KEY_BITS) - 1), keys >> _KEY_BITS
+            for hook in self.machine.hooks.on_phase_end:
+                hook(at[state.ended > 0], columns[state.ended > 0])
         return found
 
     def check(self, good: Array, lanes: BarrierLanes, mask: Mask, flaw: str) -> None:

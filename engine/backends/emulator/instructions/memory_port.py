@@ -165,7 +165,7 @@ def site_of(machine: Machine, item: Instruction) -> Site:
         uniform_address = not operand_varies(address, machine.varying)
         uniform_value = not any(operand_varies(value, machine.varying) for value in values)
     written = sum({1 << index for index in writes(item, -1)})
-    decides = not weak and bool(branch_registers(machine.program) & written)
+    decides = (not weak or kind == "atom") and bool(branch_registers(machine.program) & written)
     local = op == "ld" and space in ("local", "") and machine.local_size > 0
     computed = local and bool(computed_registers(machine.program) & written)
     return Site(

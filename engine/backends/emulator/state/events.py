@@ -179,6 +179,7 @@ class Hooks:
     on_barrier: tuple[Callable[[BasicBlock, Mask, Mask], None], ...] = ()
     on_part_arrives: tuple[Callable[[int, Mask], None], ...] = ()
     on_part_released: tuple[Callable[[int, Mask], None], ...] = ()
+    on_phase_end: tuple[Callable[[Array, Array], None], ...] = ()
     on_release: tuple[Callable[[Mask], None], ...] = ()
     on_exit: tuple[Callable[[Mask], None], ...] = ()
     on_chunk_end: tuple[Callable[[], None], ...] = ()

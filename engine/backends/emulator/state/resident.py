@@ -111,12 +111,14 @@ _SPAN = np.uint64((1 << 21) - 1)
 
 @dataclass
 class BarrierStates:
-    """Some barriers, int64 each: pending arrivals, arrivals per phase, missing bytes, parity."""
+    """Some barriers, int64 each: pending arrivals, arrivals per phase, missing bytes, parity; and how many phases have
+    ended since they were read."""
 
     pending: Array
     expected: Array
     missing: Array
     parity: Array
+    ended: Array | int = 0
 
     def packed(self) -> Array:
         """Return their words, uint64."""
@@ -128,7 +130,7 @@ class BarrierStates:
     def complete(self) -> None:
         """End the complete phases and start the next ones."""
         ended = (self.pending == 0) & (self.missing == 0)
-        self.parity = self.parity ^ ended
+        self.parity, self.ended = self.parity ^ ended, self.ended + ended
         self.pending = np.where(ended, self.expected, self.pending)
 
 
@@ -224,7 +226,7 @@ def count_arrivals(state: BarrierStates, which: Array, counts: Array) -> Array:
         lacking, state.expected[ranked], state.missing[ranked], (state.parity[ranked] + ended) & 1
     ).packed()
     ended, state.pending = after(sums, slice(None))
-    state.parity = (state.parity + ended) & 1
+    state.parity, state.ended = (state.parity + ended) & 1, state.ended + ended
     made = np.empty(which.size, np.uint64)
     made[order] = found
     return made

@@ -88,6 +88,10 @@ class Observer:
     def on_part_released(self, number: int, mask: Mask) -> None:
         """Such a barrier releases lanes."""
 
+    def on_phase_end(self, at: Array, columns: Array) -> None:
+        """Phases of mbarriers have ended; `at`: the byte offsets of the barriers in shared memory; `columns`: their
+        blocks in the chunk."""
+
     def on_release(self, mask: Mask) -> None:
         """A barrier of the whole block releases lanes."""
 
@@ -143,6 +147,7 @@ def hooks_of(observers: Sequence[Observer]) -> Hooks:
         on_part_released=tuple(
             one.on_part_released for kind, one in every if kind.on_part_released is not Observer.on_part_released
         ),
+        on_phase_end=tuple(one.on_phase_end for kind, one in every if kind.on_phase_end is not Observer.on_phase_end),
         on_release=tuple(one.on_release for kind, one in every if kind.on_release is not Observer.on_release),
         on_exit=tuple(one.on_exit for kind, one in every if kind.on_exit is not Observer.on_exit),
         on_chunk_end=tuple(one.on_chunk_end for kind, one in every if kind.on_chunk_end is not Observer.on_chunk_end),

@@ -7,14 +7,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from engine.backends.emulator.registers.masks import WARP
 from engine.backends.emulator.registers.values import plain, spread, starts_of
 from engine.backends.emulator.state.events import Access, ChunkInfo, LoadPattern, Loads
 from engine.records import Array
 
 _FEW = 8  # blocks of a chunk whose shared memory is checked once blocks differ
 _LANES, _BYTES = 1 << 15, 1 << 20  # of more blocks together, if lanes run in any order
-_MOST_BY_BLOCK = 1 << 12  # lanes of blocks that are checked by themselves, as some have read a flag and others not
+_MOST_BY_LANE = 1 << 15  # lanes of one access to device memory that are checked by themselves
 
 
 def sample_of(info: ChunkInfo, in_order: bool) -> Array:
@@ -70,9 +69,9 @@ class AccessLanes:
         return AccessLanes(address, low, high, block, change(self.rows), change(self.columns), offset, self.unique)
 
 
-def lanes_in_sample(access: Access, sample: Array, info: ChunkInfo, by_warp: bool = False) -> AccessLanes | None:
+def lanes_in_sample(access: Access, sample: Array, info: ChunkInfo, by_lane: bool = False) -> AccessLanes | None:
     """Return the lanes of an access to shared memory in the sampled blocks. Lanes count from the chunk's
-    first block. `by_warp`: the lanes of each warp by themselves."""
+    first block. `by_lane`: each lane by itself."""
     mask, address = access.mask, plain(access.address)
     position = np.searchsorted(mask.columns_at(), sample)
     inside = position < mask.width
@@ -94,17 +93,17 @@ def lanes_in_sample(access: Access, sample: Array, info: ChunkInfo, by_warp: boo
         fields = [field[chosen] for field in fields]
     if not fields[0].size:
         return None
-    return _by_address([field.ravel() for field in fields], sample.size, info.rows if by_warp else 0)
+    return _by_address([field.ravel() for field in fields], sample.size, by_lane)
 
 
-def lanes_in_all_blocks(access: Access, info: ChunkInfo, by_block: bool = False) -> AccessLanes:
-    """Return one entry per address; the first and last lane represent a row or column with one address. `by_block`: of
-    each block by themselves, unless there are many."""
+def lanes_in_all_blocks(access: Access, info: ChunkInfo, by_lane: bool = False) -> AccessLanes:
+    """Return one entry per address; the first and last lane represent a row or column with one address. `by_lane`: each
+    lane by itself, of many lanes those of each block."""
     mask, address = access.mask, plain(access.address).astype(np.int64)
     rows, columns = mask.rows_at(), mask.columns_at()
-    if mask.dense is not None:
+    if mask.dense is not None or (by_lane and mask.height * mask.width <= _MOST_BY_LANE):
         address = spread(address, (mask.height, mask.width))
-    elif by_block and address.shape[0] * mask.width <= _MOST_BY_BLOCK:
+    elif by_lane and address.shape[0] * mask.width <= _MOST_BY_LANE:
         address = spread(address, (address.shape[0], mask.width))
     shape = address.shape
     low_row, high_row = (rows[:, None], rows[:, None]) if shape[0] > 1 else (rows[:1, None], rows[-1:, None])
@@ -124,22 +123,18 @@ def lanes_in_all_blocks(access: Access, info: ChunkInfo, by_block: bool = False)
     return AccessLanes(address, high if (low == high).all() else low, high, none, at_row, at_column, none)
 
 
-def _by_address(fields: list[Array], blocks: int, rows_of_block: int) -> AccessLanes:
-    """Return one entry per address and block, and per warp if the rows of a block are given; the first and last lane
-    represent all lanes that share it. The lanes of a block are in their order."""
-    address, lane, block, rows, columns = fields
-    place = address * blocks + block
-    if rows_of_block:
-        place = place * -(-rows_of_block // WARP) + lane % rows_of_block // WARP
+def _by_address(fields: list[Array], blocks: int, by_lane: bool) -> AccessLanes:
+    """Return one entry per address and block; the first and last lane represent all lanes that share it. `by_lane`: one
+    entry per lane. The lanes of a block are in their order."""
+    place = fields[0] * blocks + fields[2]
     order = np.argsort(place, kind="stable")
     address, lane, block, rows, columns, place = (field[order] for field in (*fields, place))
     starts = starts_of(place)
+    if by_lane or starts.size == address.size:
+        return AccessLanes(address, lane, lane, block, rows, columns, lane * 0, starts.size == address.size)
     ends = np.append(starts[1:], address.size) - 1
     low, high = lane[starts], lane[ends]
-    if starts.size == address.size:
-        low = high
-    unique = not rows_of_block or not (np.diff(address[starts] * blocks + block[starts]) == 0).any()
-    return AccessLanes(address[starts], low, high, block[starts], rows[ends], columns[ends], low * 0, unique)
+    return AccessLanes(address[starts], low, high, block[starts], rows[ends], columns[ends], low * 0, True)
 
 
 def joined(several: Sequence[AccessLanes]) -> AccessLanes:
@@ -162,12 +157,12 @@ _MOST_REMEMBERED = 1 << 20  # addresses of cached accesses
 class SharedLanes:
     """The lanes of a launch's accesses to shared memory, in the checked blocks, with a cache.
 
-    `unit`: the granularity in bytes; `sample`: the checked blocks of the chunk; `by_warp`: as for `lanes_in_sample`;
+    `unit`: the granularity in bytes; `sample`: the checked blocks of the chunk; `by_lane`: as for `lanes_in_sample`;
     `in_order`: as for `sample_of`.
     """
 
-    def __init__(self, unit: int, by_warp: bool, in_order: bool) -> None:
-        self.unit, self.by_warp, self._in_order = unit, by_warp, in_order
+    def __init__(self, unit: int, by_lane: bool, in_order: bool) -> None:
+        self.unit, self.by_lane, self._in_order = unit, by_lane, in_order
         self._first: dict[tuple[bytes, bytes, int, bytes], tuple[AccessLanes | None, int]] = {}
         self._known: dict[tuple[int, bytes, bytes, int, bytes], AccessLanes | None] = {}
         self._of_patterns: dict[tuple[LoadPattern, bytes], tuple[AccessLanes | None, int]] = {}
@@ -192,7 +187,7 @@ class SharedLanes:
 
     def lanes_of(self, access: Access) -> AccessLanes | None:
         """Return the lanes of an access in the checked blocks; None if there are none."""
-        lanes = lanes_in_sample(access, self.sample, self._info, self.by_warp)
+        lanes = lanes_in_sample(access, self.sample, self._info, self.by_lane)
         return lanes.units(access.site.size, self.unit) if lanes else None
 
     def cached_lanes_of(self, access: Access) -> AccessLanes | None:

@@ -187,6 +187,11 @@ class Causality:
             before = self._came.get((number, block), (near, far))
             self._came[number, block] = np.maximum(near, before[0]), self._rows.join(far, before[1])
 
+    def forget_phase(self, number: int, blocks: Array) -> None:
+        """Start a new phase of such a barrier in some blocks of the chunk, bool."""
+        for block in (np.flatnonzero(blocks) + self._first).tolist():
+            self._came.pop((number, block), None)
+
     def release_part(self, number: int, mask: Mask) -> None:
         """Record that such a barrier releases lanes."""
         for block, groups in self._by_block(mask):
@@ -209,12 +214,22 @@ class Causality:
             rows = self._announce(groups)
         else:
             rows = self._make(groups, starts, self._fenced_far[groups], self._fenced_near[groups])
-        words = words[starts]
+        words, count = words[starts], _words_of(access)
+        if "mbarrier" in access.site.words:  # the second word tells of the arrivals of the present phase
+            words, count = words + 1, 1
         if access.site.op != "st":  # an atomic continues the release of the value that it updates
             rows = self._rows.join(rows, self._told_by(words))
-        for more in range(_words_of(access)):
+        for more in range(count):
             self._tell(words + more, rows)
         self._collect()
+
+    def end_phase(self, at: Array, columns: Array) -> None:
+        """Record that the phases of mbarriers have ended, at these byte offsets in these blocks of the chunk."""
+        if self._rows.lost or self._flags.size == 1:
+            return
+        words = np.sort((at >> 2) - ((columns + self._first + 1) << 32))
+        self._tell(words, self._rows.join(self._told_by(words), self._told_by(words + 1)))
+        self._tell(words + 1, np.zeros(words.size, np.int64))
 
     def read_flag(self, access: Access, acquires: bool) -> None:
         """Record that lanes read flags. `acquires`: the read is a fence itself."""
@@ -222,7 +237,8 @@ class Causality:
             return
         words, groups = self._lanes(access)
         into = self._far if acquires else self._heard
-        for more in range(_words_of(access)):  # another access may have set half of a wide flag
+        count = 1 if "mbarrier" in access.site.words else _words_of(access)
+        for more in range(count):  # another access may have set half of a wide flag
             for readers, rows in _turns(groups, self._told_by(words + more)):
                 into[readers] = self._rows.join(into[readers], rows)
         self._collect()

@@ -133,6 +133,12 @@ class Clocks:
         flags = self.flags.used or self.flags.acquired
         return self.epoch.size == 1 and self.clock.shape[1] == 1 and self._parties is None and not flags
 
+    @property
+    def in_part(self) -> bool:
+        """Return whether lanes may know of some lanes of their block and not of others: by flags, by barriers for some
+        threads, or as parts of warps have converged."""
+        return self._parties is not None or self.flags.acquired
+
     def tick(self) -> int:
         """Return the time of the next event."""
         self.now += 1

@@ -13,6 +13,7 @@ from engine.backends.emulator.state.memory import DeviceArray
 from engine.backends.emulator.watching.races.access_lanes import AccessLanes
 from engine.backends.emulator.watching.races.clocks import Clocks
 from engine.backends.emulator.watching.races.flags import Stamp
+from engine.backends.emulator.watching.races.handovers import Handovers
 from engine.backends.emulator.watching.races.shadow import StartedCopies
 from engine.compile.names import readable
 from engine.records import Array, Finding
@@ -53,9 +54,10 @@ class Findings:
         """Start a launch: `machine` names threads and places, `clocks` knows the order of accesses."""
         self._machine, self._clocks = machine, clocks
 
-    def start_chunk(self, info: ChunkInfo) -> None:
-        """Start a chunk; lanes of accesses to shared memory count from its first block."""
-        self._info = info
+    def start_chunk(self, info: ChunkInfo, handovers: Handovers | None) -> None:
+        """Start a chunk; lanes of accesses to shared memory count from its first block. `handovers`: None if no thread
+        waits for another one by a flag."""
+        self._info, self._handovers = info, handovers
 
     def report(self, kind: str, line: int, other: int | None, message: str, apart: int = _FAR) -> None:
         """Add a finding, unless there is one with its kind and lines, of threads that are as far apart.
@@ -177,9 +179,10 @@ class Findings:
         kind, advice = self._verdict(access, mine, theirs, array)
         time = before.time if isinstance(before.time, int) else int(before.time[entry])
         if verb != "updated" and self._lacks_a_fence(theirs, time, mine, array):
-            one_block = mine // self._info.rows == theirs // self._info.rows
             published = self._clocks.flags.is_published(before, entry, mine, array is None)
-            advice = _fence_advice(verb, other, published, "__threadfence_block()" if one_block else "__threadfence()")
+            advice = _fence_advice(
+                verb, other, published, "__threadfence_block()" if array is None else "__threadfence()"
+            )
         elif was and kind == "global-race" and (was > 2 or "cta" in access.site.words):
             advice = (
                 "an atomic with the scope of a block orders nothing between blocks: use one with the scope of the "
@@ -220,10 +223,10 @@ class Findings:
         message = f"line {line}: {both} write different values to {place} at the same time; only one of them stays."
         self.report(kind, line, line, message)
 
-    def conflicting_init(self, access: Access, lanes: AccessLanes, entry: int) -> None:
-        """Report several lanes that initialise one barrier."""
-        line, place = access.site.line, self._place(access.site.part, int(lanes.address[entry]), None)
-        both = f"{self._name(int(lanes.low[entry]), None)} and {self._name(int(lanes.high[entry]), None)}"
+    def conflicting_init(self, access: Access, address: int, one: int, two: int) -> None:
+        """Report two lanes that initialise one barrier."""
+        line, place = access.site.line, self._place(access.site.part, address, None)
+        both = f"{self._name(one, None)} and {self._name(two, None)}"
         clause = f"line {line}: {both} initialise the same barrier {place}; only one thread may"
         self.report("shared-race", line, line, f"{clause}, and a __syncthreads() must follow.")
 
@@ -268,6 +271,9 @@ class Findings:
         return f"`{readable(name)}[{(address - start) // element}]`"
 
     def _lacks_a_fence(self, before: int, time: int, after: int, array: DeviceArray | None) -> bool:
+        first = 0 if array is None else self._info.first * self._info.rows
+        if self._handovers is not None and self._handovers.passed(before - first, time, after - first):
+            return True
         lanes = np.array([before, after]) + self._first_lane(array)
         return bool(self._clocks.flags.lacks_a_fence(lanes[:1], time, lanes[1:])[0])
 

@@ -29,6 +29,11 @@ class Stamp:
     clock: Array
     time: Array | int
 
+    def at(self, entries: Array) -> Stamp:
+        """Return some of the accesses."""
+        epoch, time = entries_of(self.epoch, entries), entries_of(self.time, entries)
+        return Stamp(self.lane[entries], epoch, self.clock[entries], time)
+
 
 def entries_of(field: Array | int, at: Array) -> Array | int:
     """Return the entries `at` of a field."""
@@ -144,6 +149,11 @@ class PartBarriers:
         self.known: Array = np.zeros((warps, warps, blocks), np.int64)
         self._came: dict[int, Array] = {}  # what the warps that came to a barrier know, by its number
 
+    def forget(self, number: int, blocks: Array) -> None:
+        """Start a new phase of a barrier in some blocks, bool."""
+        if number in self._came:
+            self._came[number][:, blocks] = 0
+
     def arrive(self, number: int, mask: Mask, time: int) -> None:
         """Record that the warps of these lanes arrive."""
         warps = self._warps(mask)
@@ -189,6 +199,7 @@ class Flags:
         self._stored: dict[str, Array] = {}  # when each lane last stored, by space
         self._parts: PartBarriers | None = None
         self._came: dict[int, tuple[Array, Array]] = {}  # what lanes that came to a barrier for some have acquired
+        self._ended: dict[int, Array] = {}  # the blocks in which the last phase of such a barrier has ended, bool
         self._seen: dict[tuple[int, int], int] = {}
         for scope in self._scopes or ():
             scope.start_chunk(first, blocks)
@@ -294,6 +305,7 @@ class Flags:
 
     def arrive_in_part(self, number: int, mask: Mask, time: int) -> None:
         """Record that lanes arrive at a barrier for a number of threads."""
+        self._start_phase(number, mask)
         if self._causality is not None:
             self._causality.arrive_in_part(number, mask, time)
         if self._parts is None:
@@ -307,12 +319,32 @@ class Flags:
 
     def release_part(self, number: int, mask: Mask) -> None:
         """Record that such a barrier releases lanes."""
+        self._ended.setdefault(number, np.zeros(self.blocks, bool))[mask.columns] = True
         if self._causality is not None:
             self._causality.release_part(number, mask)
         if self._parts is not None:
             self._parts.release(number, mask)
         for scope, heard in zip(self._both(), self._came.get(number, ()), strict=False):
             scope.acquire(mask, np.broadcast_to(heard, scope.acquired.shape)[mask.place()])
+
+    def _start_phase(self, number: int, mask: Mask) -> None:
+        """Forget the arrivals of an ended phase of a barrier: the next one does not wait for them."""
+        ended = self._ended.get(number)
+        if ended is None or not (ended & mask.columns).any():
+            return
+        blocks = ended & mask.columns
+        ended[blocks] = False
+        if self._parts is not None:
+            self._parts.forget(number, blocks)
+        for heard in self._came.get(number, ()):
+            heard[blocks] = 0
+        if self._causality is not None:
+            self._causality.forget_phase(number, blocks)
+
+    def end_phase(self, at: Array, columns: Array) -> None:
+        """Record that the phases of mbarriers have ended, at these byte offsets in these blocks of the chunk."""
+        if self._causality is not None:
+            self._causality.end_phase(at, columns)
 
     def _inherit(self, mask: Mask) -> None:
         """Let lanes that acquire something in their block acquire what others of it have acquired from elsewhere."""

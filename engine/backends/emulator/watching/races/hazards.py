@@ -22,13 +22,14 @@ from engine.backends.emulator.state.memory import RANGE_BITS, DeviceArray
 from engine.backends.emulator.state.pointers import smallest_part, spaces_of_shared, written_arrays
 from engine.backends.emulator.watching.observer import Observer
 from engine.backends.emulator.watching.races.access_lanes import AccessLanes, SharedLanes, lanes_in_all_blocks
+from engine.backends.emulator.watching.races.accesses_between import orders_in_part
 from engine.backends.emulator.watching.races.barrier_checks import BlockBarriers, called, is_for_whole_warps
 from engine.backends.emulator.watching.races.causality import causality_of
 from engine.backends.emulator.watching.races.clocks import Clocks
 from engine.backends.emulator.watching.races.findings import Findings
+from engine.backends.emulator.watching.races.handovers import Handovers, waits_for_flags
 from engine.backends.emulator.watching.races.open_reads import OpenReads
 from engine.backends.emulator.watching.races.owned_units import OwnedUnits
-from engine.backends.emulator.watching.races.reads_of_warps import ReadsOfWarps, has_barriers_in_part
 from engine.backends.emulator.watching.races.rules import RaceRules
 from engine.backends.emulator.watching.races.shadow import Shadow
 from engine.backends.emulator.watching.races.warp_checks import UndefinedCheck, WarpMembers
@@ -59,31 +60,37 @@ class Hazards(Observer):
         self._owned: dict[int, OwnedUnits] = {}
         self._units: dict[int, int] = {}  # bytes that are checked together, of arrays that are accessed in parts
         self._unit = max(1, smallest_part(machine.program, spaces_of_shared(machine.program)))
-        self._lanes = SharedLanes(self._unit, has_barriers_in_part(machine.program), in_order)
+        self._in_part = orders_in_part(machine.program)
+        self._lanes = SharedLanes(self._unit, self._in_part, in_order)
         self._rules = RaceRules(machine, self._clocks, self._findings, self._lanes)
         self._written_soon: set[int] = set()
+        self._waits = waits_for_flags(machine.program)
         self._heap = HeapChecks(smallest_part(machine.program, ("global", "")), self._findings)
 
     def on_chunk(self, info: ChunkInfo) -> None:
         """Start a chunk of blocks with new shared memory."""
         self._info = info
-        self._findings.start_chunk(info)
+        self._handovers = Handovers(info) if self._waits else None
+        self._findings.start_chunk(info, self._handovers)
         self._clocks.start_chunk(info)
         self._undefined = UndefinedCheck(self._machine, self._findings, info)
         self._barriers = BlockBarriers(self._machine, self._findings)
         self._lanes.start_chunk(info)
         self._rules.start_chunk(info)
         units = -(-info.shared_bytes // self._unit)
-        self._shared = Shadow(units) if units else None
-        if self._shared and self._lanes.by_warp:
-            self._shared.warps = ReadsOfWarps(units, info.rows)
+        self._shared = Shadow(units, self._in_part) if units else None
         self._reads = OpenReads(self._clocks, self._written_soon)
 
     def on_release(self, mask: Mask) -> None:
         """Order accesses by a barrier of the block."""
-        self._reads.release(mask)
-        self._clocks.release(mask)
+        self._release(mask)
         self._barriers.release(mask)
+
+    def _release(self, mask: Mask) -> None:
+        self._reads.release(mask)
+        if self._shared is not None and self._shared.between is not None and mask.column_index is None:
+            self._shared.between.clear()
+        self._clocks.release(mask)
 
     def on_part_arrives(self, number: int, mask: Mask) -> None:
         """Note the work of lanes that arrive at a barrier for some threads; they may not wait there."""
@@ -95,13 +102,16 @@ class Hazards(Observer):
         self._reads.settle()
         self._clocks.flags.release_part(number, mask)
 
+    def on_phase_end(self, at: Array, columns: Array) -> None:
+        """Let those who wait for the phase of an mbarrier know of its arrivals."""
+        self._clocks.flags.end_phase(at, columns)
+
     def on_warp_sync(self, line: int, opcode: str, mask: Mask, members: Array) -> None:
         """Check the member masks of lanes that converge; only __syncwarp() orders their accesses."""
         self._members.check(line, opcode, mask, members)
         if traits_of(opcode).head == "bar.warp.sync":
             if self._clocks.is_whole_block(mask, members):
-                self._reads.release(mask)
-                self._clocks.release(mask)
+                self._release(mask)
                 return
             self._reads.settle()
             self._clocks.collect(mask, members)
@@ -208,6 +218,8 @@ class Hazards(Observer):
             return
         writes_flag = site.op in ("atom", "red") or (site.op == "st" and not site.weak)
         reads_flag = site.op == "ld" and not site.weak
+        if self._handovers is not None and (writes_flag or reads_flag):
+            self._handovers.note(access, clocks.tick())
         if writes_flag:
             self._reads.settle()
             fence = clocks.publish(access, _fence_scope(site, "release"))
@@ -260,6 +272,8 @@ class Hazards(Observer):
         flag = not site.weak or site.op in ("atom", "red")
         if flag:
             self._reads.settle()
+        if flag and self._handovers is not None:
+            self._handovers.note(access, self._clocks.tick())
         if flag and site.op == "ld":
             self._clocks.tick()
         elif flag:
@@ -321,7 +335,7 @@ class Hazards(Observer):
         shadow, units = self._global.get(array.base), -(-array.size // unit)
         if shadow is None:
             owned = self._owned.pop(array.base, None)
-            shadow = self._global[array.base] = owned.shadow() if owned else Shadow(units)
+            shadow = self._global[array.base] = owned.shadow(self._in_part) if owned else Shadow(units, self._in_part)
         elif shadow.units < units:
             shadow = self._global[array.base] = shadow.grown(units)
         return shadow
@@ -335,9 +349,9 @@ class Hazards(Observer):
         """Yield the lanes by checked array."""
         if access.array is not None:
             if access.array.base in self._watched or access.array.sparse:
-                yield access.array, lanes_in_all_blocks(access, self._info, self._clocks.flags.announced)
+                yield access.array, lanes_in_all_blocks(access, self._info, self._in_part)
             return
-        lanes = lanes_in_all_blocks(access, self._info, self._clocks.flags.announced)
+        lanes = lanes_in_all_blocks(access, self._info, self._in_part)
         numbers = lanes.address >> RANGE_BITS
         for number in np.unique(numbers):
             array = self._machine.space.at(int(number) << RANGE_BITS)

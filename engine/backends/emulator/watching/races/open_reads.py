@@ -133,6 +133,9 @@ class OpenReads:
         self._unmarked.clear()
         if not noted or epoch is None:
             return
+        for known, time in noted.items():
+            if known.shadow.between is not None:
+                self._keep(known, time, epoch)
         if sum(len(known.sites) for known in noted) < _FEW:
             self._written_soon.update(site.number for known in noted for site in known.sites)
             for known, time in noted.items():
@@ -141,6 +144,15 @@ class OpenReads:
                 self._record(known.shadow, known.at, *stamps, known.lines, epoch, lanes.unique)
         else:
             self._record_together(noted, epoch)
+
+    def _keep(self, known: KnownRead, time: int, epoch: int) -> None:
+        """Keep the reads of every lane, each load by itself."""
+        high = known.lanes.high
+        clock, count = self._clocks.clock_of(high, 0), known.at.size // len(known.sites)
+        for number, site in enumerate(known.sites):
+            here = slice(number * count, (number + 1) * count)
+            by = Stamp(high[here], epoch, clock[here], time)
+            known.shadow.keep(site.number, known.at[here], by, site.line, 0)
 
     def _record_together(self, noted: dict[KnownRead, int], epoch: int) -> None:
         """Record several reads, each unit with its first and last lane and the line of its last read."""

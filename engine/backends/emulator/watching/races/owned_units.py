@@ -61,15 +61,16 @@ class OwnedUnits:
                 return False
         return self._keep(access, info)
 
-    def shadow(self) -> Shadow:
+    def shadow(self, in_part: bool) -> Shadow:
         """Return the shadow of the array after the recorded accesses."""
-        made, clocks = Shadow(self._owner.size), self._clocks
+        made, clocks = Shadow(self._owner.size, in_part), self._clocks
         for kept in self._kept.values():
             site = kept.access.site
             lanes = lanes_in_all_blocks(kept.access, kept.info).units(site.size, self._unit)
             at, by = (lanes.address - self._array.base) // self._unit, kept.moment.stamp(lanes.high)
             if site.op == "ld":
                 made.read(at, by, by, site.line, 0, clocks, True, False)
+                made.keep(site.number, at, by, site.line, 0)
             else:
                 made.write(at, by, site.line, 0)
         return made

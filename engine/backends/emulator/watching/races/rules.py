@@ -10,6 +10,7 @@ from engine.backends.emulator.state.events import Access, ChunkInfo, Site
 from engine.backends.emulator.state.machine import Machine
 from engine.backends.emulator.state.memory import DeviceArray
 from engine.backends.emulator.watching.races.access_lanes import AccessLanes, SharedLanes
+from engine.backends.emulator.watching.races.accesses_between import AccessesBetween
 from engine.backends.emulator.watching.races.clocks import Clocks
 from engine.backends.emulator.watching.races.findings import Findings
 from engine.backends.emulator.watching.races.flags import Stamp
@@ -113,9 +114,12 @@ class RaceRules:
             for now in present if strength else ():
                 clocks.flags.record_read(now.lane, writer, shared)
             shadow.read(at, low, high, site.line, kind, clocks, lanes.unique, shared)
+            shadow.keep(site.number, at, high, site.line, kind)
             return
         if shadow.read_at_all:
             self._compare_with_readers(access, shadow, at, lanes, present, array, kind)
+        if shadow.between is not None and clocks.in_part:
+            equal |= self._compare_with_those_between(access, shadow.between, at, lanes, high, array, kind)
         still = np.zeros(at.shape, bool)
         if shadow.hidden is not None:
             still = self._compare_with_replaced(access, shadow.hidden, at, lanes, present, array)
@@ -126,7 +130,9 @@ class RaceRules:
         else:
             if kind:
                 shadow.cover(at, high.epoch if shared else None)
-            shadow.write(at, high, site.line, kind, fence)
+            shadow.write(at, high, site.line, kind, fence, equal)
+            if equal.any() or not lanes.unique:
+                shadow.keep(site.number, at, high, site.line, kind, True)
         alone = high is low and (lanes.unique or (shadow.writer[at] == lanes.high).all())
         if site.op == "st" and (not kind or (kind < 0 and shared)) and not alone:
             self._look_for_a_clash(access, lanes, array)
@@ -150,19 +156,38 @@ class RaceRules:
     ) -> None:  # fmt: skip
         """Report readers that are unordered with this write."""
         first, last, lines, kinds = shadow.readers(at)
-        between = shadow.warps.of(at) if shadow.warps is not None else ()
-        ordinary = np.zeros(at.shape, np.int8)
-        every = [(first, lines, kinds), (last, lines, kinds), *((*one, ordinary) for one in between)]
-        for before, read_at, read_kinds in every:
+        for before in (first, last):
             for now in present:
-                racing = self._conflict(kind, read_kinds, now, before) if kind else None
+                racing = self._conflict(kind, kinds, now, before) if kind else None
                 if racing is not None and not racing.any():
                     continue
                 bad = self._clocks.unordered(before, now, None, array is None)
                 if racing is not None:
                     bad &= racing
                 if bad.any():
-                    self._findings.report_races(access, lanes, bad, now, before, read_at, None, array)
+                    self._findings.report_races(access, lanes, bad, now, before, lines, None, array)
+
+    def _compare_with_those_between(
+        self, access: Access, between: AccessesBetween, at: Array, lanes: AccessLanes, present: Stamp,
+        array: DeviceArray | None, kind: int,
+    ) -> Array:  # fmt: skip
+        """Report kept accesses that are unordered with this write. Return which units keep the value that an unordered
+        store has set."""
+        shared, equal = array is None, np.zeros(at.shape, bool)
+        for one, mine, theirs in between.of(at):
+            here, before, now = lanes.where(mine), one.by.at(theirs), present.at(mine)
+            bad = self._clocks.unordered(before, now, None, shared)
+            kinds = np.full(mine.shape, one.kind)
+            if kind:
+                bad &= self._conflict(kind, kinds, now, before)
+            if not bad.any():
+                continue
+            if one.store and access.site.op == "st" and self._same_value(access, here, bad, array):
+                equal[mine[bad]] = True
+                continue
+            lines = np.full(mine.shape, one.line)
+            self._findings.report_races(access, here, bad, now, before, lines, kinds if one.store else None, array)
+        return equal
 
     def _compare_with_replaced(
         self, access: Access, replaced: Shadow, at: Array, lanes: AccessLanes, present: tuple[Stamp, ...],
@@ -214,14 +239,22 @@ class RaceRules:
     def _look_for_a_clash(self, access: Access, lanes: AccessLanes, array: DeviceArray | None) -> None:
         """Report lanes of one store that write different values to one place."""
         shared = array is None
-        twice = lanes.low != lanes.high
-        if "init" in access.site.words and twice.any():
-            self._findings.conflicting_init(access, lanes, int(twice.argmax()))
+        if "init" in access.site.words:
+            self._look_for_two_inits(access, lanes)
             return
         columns = np.unique(lanes.columns) if shared else np.arange(access.mask.width)
         lost = find_conflicting_lanes(access, columns, self._info, shared)
         if lost is not None:
             self._findings.conflicting_store(access, *lost, array)
+
+    def _look_for_two_inits(self, access: Access, lanes: AccessLanes) -> None:
+        """Report lanes that initialise the same barrier."""
+        place = lanes.address * self._lanes.sample.size + lanes.block
+        order = np.argsort(place, kind="stable")
+        again = np.flatnonzero(place[order[1:]] == place[order[:-1]])
+        if again.size:
+            one, two = (int(lanes.high[order[again[0] + step]]) for step in (0, 1))
+            self._findings.conflicting_init(access, int(lanes.address[order[again[0]]]), one, two)
 
     def _relies(self, site: Site, now: Stamp, writer: Stamp, kinds: Array) -> Array | bool:
         """Return whether a read depends on a volatile store as data, with a later flag that announces it, bool.

@@ -2,7 +2,7 @@
 
 Two readers are stored per unit: the unordered ones with the smallest and the largest thread number. A reader ordered
 after both replaces them. Two are enough where all threads meet at barriers: an access unordered with a dropped reader
-is unordered with a stored one. Where some meet, `warps` has the readers between.
+is unordered with a stored one. Where some meet, `between` has the readers between.
 
 An asynchronous copy may write at any time between its start and the end of its thread's wait. No thread may use its
 destination meanwhile, including its own: a read sees old or new content, and the last writer is undefined.
@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from engine.backends.emulator.watching.races.accesses_between import AccessesBetween, KeptAccess
 from engine.backends.emulator.watching.races.clocks import Clocks
 from engine.backends.emulator.watching.races.flags import Stamp
-from engine.backends.emulator.watching.races.reads_of_warps import ReadsOfWarps
 from engine.records import Array
 
 _PAGE = 64  # units per page
@@ -99,9 +99,9 @@ def pages_of(at: Array) -> int:
 
 
 class Shadow:
-    """The shadow of `units` units."""
+    """The shadow of `units` units. `in_part`: threads may be ordered in part."""
 
-    def __init__(self, units: int) -> None:
+    def __init__(self, units: int, in_part: bool = False) -> None:
         self.units = units
         self.writer = np.full(units, -1, np.int64)
         self.write_epoch = np.full(units, -1, np.int32)  # never: before every epoch
@@ -114,7 +114,7 @@ class Shadow:
         self.hidden: Shadow | None = None  # the first of several unordered stores of one value, which are no race
         self.narrow = False  # whether any access had the scope of a block
         self.fences: Array | None = None  # the last fence in front of the flag in each unit
-        self.warps: ReadsOfWarps | None = None
+        self.between = AccessesBetween(units) if in_part else None
 
     def repeated(self, steps: Array) -> Shadow:
         """Return the same memory for several blocks that did the same so far.
@@ -135,7 +135,7 @@ class Shadow:
         made.covered = self.covered.repeated(steps) if self.covered else None
         made.hidden = self.hidden.repeated(steps) if self.hidden else None
         made.fences = None if self.fences is None else np.repeat(self.fences, copies)
-        made.warps = self.warps.repeated(steps) if self.warps else None
+        made.between = self.between.repeated(steps) if self.between else None
         return made
 
     def refined(self, parts: int) -> Shadow:
@@ -149,6 +149,7 @@ class Shadow:
         made.narrow = self.narrow
         made.covered = self.covered.grown(units) if self.covered else None
         made.fences = None if self.fences is None else np.pad(self.fences, (0, units - self.units))
+        made.between = self.between.grown(units) if self.between else None
         for name in ("writer", "write_epoch", "write_clock", "write_time", "write_line", "write_kind"):
             getattr(made, name)[: self.units] = getattr(self, name)
         if self._readers is not None:
@@ -209,9 +210,12 @@ class Shadow:
         fields = (self.writer, self.write_epoch, self.write_clock, self.write_time)
         return Stamp(*(field.take(at) for field in fields))
 
-    def write(self, at: Array, by: Stamp, line: int, kind: int, fence: int = 0) -> None:
+    def write(
+        self, at: Array, by: Stamp, line: int, kind: int, fence: int = 0, repeats: Array | None = None
+    ) -> None:  # fmt: skip
         """Record new last writers. `kind`: 0 for an ordinary store, 1 for a flag, -1 for a volatile store that is none,
-        2 for an atomic; 4 more with the scope of a block. `fence`: the time of the last fence in front of a flag."""
+        2 for an atomic; 4 more with the scope of a block. `fence`: the time of the last fence in front of a flag.
+        `repeats`: the units whose value stays as an unordered store has set it, bool."""
         epoch = by.epoch if isinstance(by.epoch, int) else int(by.epoch.max(initial=-1))
         self.newest_write = max(self.newest_write, epoch)
         self.newest_time = by.time if isinstance(by.time, int) else int(by.time.max(initial=-1))
@@ -228,8 +232,14 @@ class Shadow:
         if self._readers is not None:  # an atomic does not hide ordinary reads
             gone = at if kind == 0 else at[self._readers[9].take(at) != 0]
             self._readers[0][gone] = self._readers[1][gone] = -1
-            if self.warps is not None:
-                self.warps.forget(gone)
+        if self.between is not None:
+            self.between.replace(at if repeats is None else at[~repeats], by.time, kind == 0)
+
+    def keep(self, number: int, at: Array, by: Stamp, line: int, kind: int, store: bool = False) -> None:
+        """Keep a read by the instruction `number`, or a `store` that is one of several of one value, if threads may be
+        ordered in part."""
+        if self.between is not None and at.size and kind <= 0:
+            self.between.keep(number, KeptAccess(at, by, line, kind, store))
 
     # ---- readers: smallest lane, largest lane; epoch, clock and time of each; line, kind
 
@@ -292,9 +302,6 @@ class Shadow:
             fields[9][at] = kind
         else:
             fields[9][at[~kept]] = kind
-        if self.warps is not None and kind == 0:
-            for reader in (low, high):
-                self.warps.record(at, reader, line)
 
 
 def _moved(lanes: Array, steps: Array) -> Array:

@@ -72,6 +72,75 @@ def test_a_lock_without_its_first_fence_is_told_of_the_fence_though_lanes_race_t
     ]
 
 
+IN_SHARED_MEMORY = """__global__ void f(int *out) {
+    __shared__ int lock[1], sum;
+    if (threadIdx.x == 0) lock[0] = sum = 0;
+    __syncthreads();
+    for (bool done = false; !done;)
+        if (atomicCAS(lock, 0, 1) == 0) {
+            TAKEN
+            sum += 1;
+            LEFT
+            atomicExch(lock, 0);
+            done = true;
+        }
+    __syncthreads();
+    out[threadIdx.x] = sum;
+}"""
+IN_DEVICE_MEMORY = """__device__ int lock[1], sum;
+__global__ void f(int *out) {
+    for (bool done = false; !done;)
+        if (atomicCAS(lock, 0, 1) == 0) {
+            TAKEN
+            sum += 1;
+            LEFT
+            atomicExch(lock, 0);
+            done = true;
+        }
+}"""
+
+
+@pytest.mark.parametrize("schedule", [None, "independent:1"])
+@pytest.mark.parametrize("grid", [1, 2])
+@pytest.mark.parametrize("block", [32, 96])
+@pytest.mark.parametrize(
+    ("text", "fence"),
+    [(IN_SHARED_MEMORY, "__threadfence_block();"), (IN_DEVICE_MEMORY, "__threadfence();")],
+    ids=["in shared memory", "in device memory"],
+)
+def test_a_lock_that_lacks_a_fence_is_told_of_the_fence(
+    text: str, fence: str, block: int, grid: int, schedule: str | None
+) -> None:
+    def advices(taken: str, left: str) -> list[str]:
+        run = kernel(text.replace("TAKEN", taken).replace("LEFT", left)).run(
+            grid, block, [np.zeros(256, "i4")], schedule=schedule
+        )
+        return [one.message.partition("; ")[2] for one in run.findings if "reads" in one.message]
+
+    assert advices(fence, fence) == []
+    assert advices("", fence) == [
+        "the atomic or flag between them announces the value, but nothing keeps this access behind the read of that "
+        f"flag: put a {fence[:-1]} after that read."
+    ]
+    for taken in (fence, ""):
+        (advice,) = advices(taken, "")
+        assert advice.startswith("the atomic or flag between them says that the value is there, but does not make it")
+        assert fence[:-1] in advice
+
+
+def test_a_missing_barrier_beside_a_counter_is_told_of_the_barrier() -> None:
+    text = """__global__ void f(int *out) {
+        __shared__ int words[64], next;
+        int t = threadIdx.x;
+        if (t == 0) next = 0;
+        __syncthreads();
+        words[t] = t;
+        if (atomicAdd(&next, 1) < 60) out[t] = words[63 - t];
+    }"""
+    found = kernel(text).run(1, 64, [np.zeros(64, "i4")]).findings
+    assert [one.message.partition("; ")[2] for one in found] == ["there is no __syncthreads() between them."]
+
+
 RING = """__global__ void f(const int *in, int *out, int n) {
     __shared__ int place;
     __shared__ volatile int filled, emptied;

@@ -29,6 +29,21 @@ FINE = {
     "set by some blocks": """__shared__ int base; if (blockIdx.x && t == 0) base = x[1]; __syncthreads();
         out[t + 64 * blockIdx.x] = blockIdx.x ? base : 7;""",
     "of a global array": "if (t == 33) total[2] += x[7]; int v = 5; if (t == 33) v = total[2]; out[t] = v;",
+    "used behind a branch": """__shared__ int c; int v; bool p = t == 0; if (p) c = x[3]; if (p) v = c; __syncthreads();
+        if (p && x[t] > -1) out[t] = v;""",
+    "used behind two branches": """__shared__ int s[64]; s[t] = x[t]; __syncthreads(); int v;
+        bool p = t == 0, q = x[t] > 5; if (p) v = s[0]; s[t] = 3; __syncthreads(); if (p) out[t] = v;
+        if (q && p) out[t + 64] = v + 1;""",
+    "used behind the branches of two threads": """__shared__ int s[64]; s[t] = x[t]; __syncthreads(); int v, w;
+        if (t == 0) v = s[0]; if (t == 1) w = s[1]; s[t] = 3; __syncthreads();
+        if (t == 0) out[t] = v; if (t == 1) out[t] = w + 1;""",
+    "chosen, then behind a branch": """__shared__ int s[64]; s[t] = x[t]; __syncthreads(); int v;
+        if (t == 0) v = s[0]; if (t == 1) v = s[1]; s[t] = 3; __syncthreads(); if (t < 2) out[t] = v;""",
+    "behind the branch at once": """__shared__ int s[64]; s[t] = x[t]; __syncthreads(); int v;
+        bool p = t < 1, q = x[t] > -1; if (p) v = s[0]; s[t] = 3; if (q && p) out[t] = v; else out[t] = 4;""",
+    "by three lanes in turn": """__shared__ int s[64]; s[t] = x[t]; __syncthreads(); for (int i = 2; i >= 0; i--)
+        if (t == i) out[t] = s[5]; if (t < 3) __syncwarp(7); if (t == 0) s[5] = 3;
+        __syncthreads(); out[t + 64] = s[5];""",
     "from the heap": """int *p = (int *)malloc(8); int v = 0; if (n > 30) p[1] = 3; v = n > 30 ? p[1] : 2; out[t] = v;
         free(p);""",
 }
@@ -38,7 +53,7 @@ RACY = {
     "used elsewhere, too": """__shared__ int s[64]; s[t] = x[t]; __syncthreads(); s[t] = t;
         int v = s[0], r = t == 0 ? v : -1; out[t] = r; out[t + 64] = v;""",
     "by another condition, too": """__shared__ int s[64]; s[t] = x[t]; __syncthreads(); s[t] = t;
-        int v = s[0]; out[t] = t == 0 ? v : -1; out[t + 64] = t == 5 ? v : -1;""",
+        int v = s[0]; out[t] = t == 0 ? v : -1; out[t + 64] = t == 45 ? v : -1;""",
     "where the condition is false": """__shared__ int s[64]; s[t] = x[t]; __syncthreads(); s[t] = t;
         int r = s[0]; if (t == 0) r = 3; out[t] = r;""",
     "by a later block": """if (t == 33) total[2] += x[7]; int v = 5; if (t == 33) v = total[2];
@@ -48,6 +63,14 @@ RACY = {
     "a condition or a use": """__shared__ int s[64]; s[t] = x[t]; __syncthreads(); s[t] = t;
         if (t < 9 || s[0] > 2) out[t] = s[0];""",
     "a condition or a value": "__shared__ int s[1]; if (t == 0) s[0] = x[t]; out[t] = t == 0 || s[0] > 3;",
+    "behind a branch of two threads": """__shared__ int s[64]; s[t] = x[t]; __syncthreads(); int v;
+        bool p = t % 63 == 0; if (p) v = s[0]; s[t] = 3; __syncthreads(); if (p && x[t] > -1) out[t] = v;""",
+    "behind either branch": """__shared__ int s[64]; s[t] = x[t]; __syncthreads(); int v; bool p = t == 0, q = x[t] > 5;
+        if (q) v = s[0]; s[t] = 3; __syncthreads(); if (p || q) out[t] = v;""",
+    "chosen, then behind no branch": """__shared__ int s[64]; s[t] = x[t]; __syncthreads(); int v = 0;
+        if (t % 63 == 0) v = s[0]; s[t] = 3; __syncthreads(); out[t] = v + 1;""",
+    "in the next round": """__shared__ int s[64]; s[t] = x[t]; __syncthreads(); int v = 0;
+        for (int r = 0; r < n; r++) { if (r && t == 63) out[r] = v; v = s[r]; __syncwarp(); s[t] = v + r; }""",
 }
 UNSET = {
     "in the first round": """__shared__ int carry; int sum = 0;
