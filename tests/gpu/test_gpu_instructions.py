@@ -72,7 +72,7 @@ def text_of(opcode: str, found: Operation) -> str:
             body.append(f"selp.b16 %d{place}, 1, 0, %qd{place};")
         body.append(f"st.global.{'u8' if DTYPES[code].itemsize == 1 else register(code)} [%pd{place}], %d{place};")
     parameters = ", ".join(f".param .u64 {name}" for name in names)
-    head = ".version 8.0\n.target sm_90\n.address_size 64\n"
+    head = ".version 8.1\n.target sm_90\n.address_size 64\n"
     lines = "\n".join(body)
     return f"{head}.visible .entry f({parameters}) {{\n.reg .b32 %i; mov.u32 %i, %tid.x;\n{lines}\nret;\n}}\n"
 
