@@ -17,6 +17,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import cycle
 from math import prod
 from typing import Any
@@ -38,6 +39,7 @@ from engine.lab.arguments import Argument, array_names
 from engine.lab.compilation import compilation
 from engine.lab.debugger import Debugger
 from engine.lab.expressions import evaluate
+from engine.lab.kernel_traits import has_variables
 from engine.lab.kernels import KernelRun, OwnKernel, Sizes, kernel
 from engine.lab.marks import Mark, compiler_marks, finding_marks, warning_marks
 from engine.lab.recording import record_rung
@@ -201,7 +203,42 @@ def check_own(
         other = _checked_own(setup, size, text, file_name, schedule)
         if _is_missed(other):
             return _only_here(found, other, size)
-    return found
+    left = _left_behind(setup, fewer, text, file_name)
+    return found if left is None else replace(found, remark=left)
+
+
+def _left_behind(setup: Setup, n: int, text: str, file_name: str) -> str | None:
+    """Return a sentence if a second launch gives a wrong answer, as the first one has left its numbers in a variable of
+    the file, such as a counter of the blocks that are done."""
+    own = kernel(f"{text}\n", setup.kernel, called=file_name)
+    if not has_variables(own):
+        return None
+    made = fitting(setup, launching(setup, n), own)
+    launch = partial(
+        own.run, made.grid, made.block, made.arguments, shared=made.shared, cooperative=setup.cooperative,
+        seconds=SECONDS,
+    )  # fmt: skip
+    sentence = "Right at the first launch only: a second one starts with the numbers that the first has left in "
+    try:
+        first = launch()
+        if not _agrees(setup, made, own, first):
+            return None
+    except _FAILURES:
+        return None
+    try:
+        second = launch(symbols=first.symbols)
+        if _agrees(setup, made, own, second):
+            return None
+    except _FAILURES:
+        return f"{sentence}the file's variables."
+    names = [name for name, before in first.symbols.items() if not np.array_equal(before, second.symbols[name])]
+    return f"{sentence}`{names[0]}`." if len(names) == 1 else f"{sentence}the file's variables."
+
+
+def _agrees(setup: Setup, made: Launching, own: OwnKernel, run: KernelRun) -> bool:
+    """Return whether a run ends well and with the right answer, if there is one."""
+    found = _check(setup, made, own, run)
+    return not run.findings and (found is None or found.ok)
 
 
 def _unwritten(setup: Setup, other: Checked) -> str | None:

@@ -11,6 +11,7 @@ from engine.backends.emulator.ptx.program import Program
 from engine.backends.emulator.ptx.syntax import Immediate, Register
 from engine.backends.emulator.registers.operands import immediate
 from engine.backends.emulator.state.pointers import only_stored
+from engine.compile.names import readable
 from engine.lab.kernels import OwnKernel
 
 _COMPARING = frozenset(("setp", "set", "min", "max", "slct"))
@@ -23,6 +24,12 @@ def stored_only(own: OwnKernel) -> tuple[bool, ...]:
     program = load(own.source, own.symbol)
     names = only_stored(program)
     return tuple(param.name in names for param in program.params)
+
+
+def has_variables(own: OwnKernel) -> bool:
+    """Return whether the file of a kernel has __device__ variables, which keep their numbers from launch to launch."""
+    module = load(own.source, own.symbol).constants
+    return any(one.space == "global" and readable(symbol) in own.made.variables for symbol, one in module.items())
 
 
 def compared_with(own: OwnKernel, kind: str) -> tuple[float, ...]:

@@ -625,3 +625,29 @@ def test_a_named_reference_gets_other_numbers_too(right: str, arguments: str, bo
     text = f"__global__ void f({arguments}, int n) {{ int i = blockIdx.x * 256 + threadIdx.x; if (i < n) {{ BODY }} }}"
     for what, status in ((body, "ok"), (wrong, "wrong")):
         assert check_own(setup_of(call, right), 500, text.replace("BODY", what), "mine.cu").measurement.status == status
+
+
+LAST_BLOCK = """__device__ unsigned int done;
+extern "C" __global__ void f(const int *in, int *out, int n) {
+    __shared__ int parts[64];
+    __shared__ bool last;
+    int t = threadIdx.x, i = blockIdx.x * 64 + t;
+    parts[t] = i < n ? in[i] : 0;
+    __syncthreads();
+    if (t == 0) {
+        int sum = 0;
+        for (int k = 0; k < 64; k++) sum += parts[k];
+        atomicAdd(out, sum);
+        __threadfence();
+        last = atomicAdd(&done, 1) == gridDim.x - 1;
+        if (last) { out[1] = atomicAdd(out, 0); RESET }
+    }
+}"""
+
+
+def test_a_variable_that_keeps_its_number_is_wrong_at_a_second_launch() -> None:
+    setup = setup_of("f<<<(n + 63) / 64, 64>>>(int32[n]=random, int32[2]=zeros, n)", "out = [in.sum(), in.sum()]")
+    right, wrong = (check_own(setup, 500, LAST_BLOCK.replace("RESET", reset), "mine.cu") for reset in ("done = 0;", ""))
+    assert right.measurement.status == wrong.measurement.status == "ok"
+    assert right.remark is None and wrong.remark is not None
+    assert wrong.remark.startswith("Right at the first launch only:") and wrong.remark.endswith("in `done`.")
