@@ -251,7 +251,7 @@ def _unwritten(setup: Setup, other: Checked) -> str | None:
         return None
     return (
         f"The run that you asked for was right, because arrays start with zeros there. The kernel does not write this "
-        f"element of `{right.out}`. If the launch clears the array first, write =zeros behind it."
+        f"element of `{right.out}`. If the host clears the array before the launch, fill it with zeros here, too."
     )
 
 

@@ -283,7 +283,11 @@ def _as_on_host(word: str, passed: HostArgument | None) -> str | None:
     if found is None:
         return passed.words
     numbers = [f", {size.strip()}" for size in parts(found[2])[1:] if size.strip().isdigit()]  # of an element
-    return f"{found[1]}[{passed.count}{''.join(numbers)}]={fill or found[3]}"
+    return _array_words(found[1], f"{passed.count}{''.join(numbers)}", fill or found[3] or "")
+
+
+def _array_words(kind: str, size: str, fill: str) -> str:
+    return f"{kind}[{size}]={fill}" if fill else f"{kind}[{size}]"
 
 
 def launching(setup: Setup, n: int, trial: int = 0) -> Launching:
@@ -386,7 +390,7 @@ def _propose_arguments(text: str, name: str, declared: Declared, size: str, exac
     written = typed_parameters(text, name, declared)
     reads = ("const" in one.split() or is_read(text, bare(name), own)
              for own, one in zip(declared.parameters, written, strict=True))  # fmt: skip
-    fills = [("indices" if own in indices else "random") if read else "zeros"
+    fills = [("indices" if own in indices else "random") if read else ""
              for own, read in zip(declared.parameters, reads, strict=True)]  # fmt: skip
     names = dict(zip(declared.parameters, written, strict=True))
     numbers = [own for own, one in names.items() if not re.search(r"[*\[]", one)]
@@ -428,7 +432,7 @@ def _propose_argument(text: str, written: str, size: str, fill: str, whole: str 
     kind = element.kind
     if "*" in written or "[" in written:
         size = f"{size}, {element.count}" if element.count > 1 else size
-        return f"{kind}[{size}]={'random' if fill == 'indices' and 'float' in kind else fill}"
+        return _array_words(kind, size, "random" if fill == "indices" and "float" in kind else fill)
     return _FACTOR if kind.startswith(("float", "bool")) or np.dtype(kind).itemsize == 1 else whole
 
 

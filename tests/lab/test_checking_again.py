@@ -548,7 +548,7 @@ def test_an_element_that_the_kernel_does_not_write_is_right_only_where_the_array
     line, body = "y = np.maximum(x, 0)", "if (x[i] > 0) y[i] = x[i];"
     found = _checked(line, body, "float")
     assert found.measurement.status == "wrong" and found.remark is not None
-    assert "does not write this element of `y`" in found.remark and "=zeros" in found.remark
+    assert "does not write this element of `y`" in found.remark and "fill it with zeros" in found.remark
     assert _checked(line, body, "float", fill="=zeros").measurement.status == "ok"
     assert _checked(line, body.replace("y[i] = x", "y[i] += x"), "float").measurement.status == "ok"
     assert _checked("y = 1 + 0 * y", "atomicAdd(y + i, 1);").measurement.status == "ok"

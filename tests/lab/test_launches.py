@@ -53,11 +53,11 @@ def test_a_block_is_read_off_the_launch(name: str) -> None:
 def test_the_proposed_launch_fits_the_file() -> None:
     plane = propose_setup(KERNEL + FILES["dim3s"][0])
     assert plane.call == (
-        "k<<<dim3((n + 15) / 16, (n + 15) / 16), dim3(16, 16)>>>(float32[n, n]=random, float32[n, n]=zeros, n)"
+        "k<<<dim3((n + 15) / 16, (n + 15) / 16), dim3(16, 16)>>>(float32[n, n]=random, float32[n, n], n)"
     )
     text = "template <class A, int N> __global__ void k(A *a, A by) { __shared__ A s[N]; }\n"
     assert propose_setup(text + "int main() { k<double, 32><<<1, 32, 8>>>(a, 1); }").call == (
-        "k<<<(n + block - 1) / block, 32, 8>>>(float64[n]=zeros, 1)"
+        "k<<<(n + block - 1) / block, 32, 8>>>(float64[n], 1)"
     )
 
 
@@ -86,7 +86,7 @@ PROGRAMS = {
         "  dim3 grid(nx/TILE, ny/TILE, 1), block(TILE, ROWS, 1);\n  float *in, *out; cudaMalloc(&in, size);\n"
         "  cudaMalloc(&out, size); cudaMemcpy(in, h, size, cudaMemcpyHostToDevice);\n"
         "  copy<<<grid, block>>>(out, in);\n}\n",
-        "copy<<<dim3(2, 2), dim3(32, 8)>>>(float32[4096]=zeros, float32[4096]=random)",
+        "copy<<<dim3(2, 2), dim3(32, 8)>>>(float32[4096], float32[4096]=random)",
     ),
     "a matrix too large for the emulator": (
         "__global__ void product(const float *A, float *C, int n) {\n  int r = blockIdx.y * blockDim.y + threadIdx.y, "
@@ -95,7 +95,7 @@ PROGRAMS = {
         "  float *a, *c; gpuErrchk(cudaMalloc(&a, bytes)); gpuErrchk(cudaMalloc(&c, bytes));\n"
         "  for (int i = 0; i < N * N; i++) h[i] = rand();\n  cudaMemcpy(a, h, bytes, cudaMemcpyHostToDevice);\n"
         "  dim3 t(16, 16), b(N / t.x, (int)ceil((float)N / t.y)); product<<<b, t>>>(a, c, N);\n}\n",
-        "product<<<dim3(16, 16), dim3(16, 16)>>>(float32[65536]=random, float32[65536]=zeros, 256)",
+        "product<<<dim3(16, 16), dim3(16, 16)>>>(float32[65536]=random, float32[65536], 256)",
     ),
     "a macro's size and a lesser of two": (
         "#define imin(a, b) (a < b ? a : b)\n#define N (33 * 64)\n__global__ void dot(float *a, float *c) {\n"
@@ -103,7 +103,7 @@ PROGRAMS = {
         "const int B = imin(32, (N + T - 1) / T);\nint main() {\n  double unused; float *a, *c;\n"
         "  HANDLE(cudaMalloc((void **)&a, N * sizeof(float)));\n  HANDLE(cudaMalloc((void **)&c, B * sizeof(float)));\n"
         "  fill(h, N); cudaMemcpy(a, h, N, cudaMemcpyHostToDevice);\n  dot<<<B, T>>>(a, c);\n}\n",
-        "dot<<<32, 64>>>(float32[2112]=random, float32[32]=zeros)",
+        "dot<<<32, 64>>>(float32[2112]=random, float32[32])",
     ),
 }  # fmt: skip
 
@@ -121,9 +121,9 @@ def test_a_program_s_own_launch_is_proposed_and_runs_clean(name: str) -> None:
 
 def test_an_array_that_a_kernel_reads_is_never_proposed_with_zeros() -> None:
     text = "__global__ void k(float *a, float *b, float *c, int *d) { b[0] = a[0]; c[0] += 2; atomicAdd(&d[1], 1); }\n"
-    assert [word.partition("=")[2] for word in propose_setup(text).arguments] == ["random", "zeros", "zeros", "zeros"]
+    assert [word.partition("=")[2] for word in propose_setup(text).arguments] == ["random", "", "", ""]
     text = "__global__ void k(int *a, int *b) { int *own = a + 1; own[0] += own[1]; int *to = &b[1]; *to = 1; }"
-    assert [word.partition("=")[2] for word in propose_setup(text).arguments] == ["random", "zeros"]
+    assert [word.partition("=")[2] for word in propose_setup(text).arguments] == ["random", ""]
 
 
 def test_a_renamed_kernel_keeps_its_launch() -> None:
@@ -153,35 +153,35 @@ HOSTS = {
     "a function that launches": (
         "void launch(float *a, float4 *b, int size) { int t = 64; k<<<(size + t - 1) / t, t, t * 8>>>(a, b, size); }\n"
         f"int main() {{ const int N = 1 << 10; float *x; float4 *y; {MALLOCS}launch(x, y, N); }}",
-        "k<<<16, 64, 512>>>(float32[1024]=random, float32[1024, 4]=zeros, 1024)",
+        "k<<<16, 64, 512>>>(float32[1024]=random, float32[1024, 4], 1024)",
     ),
     "a template that a function calls": (
         "template <int T> void launch(float *n, float4 *y, int c) { k<<<c / T, T, T * sizeof(double)>>>(n, y, c); }\n"
         "void run(float *p, float4 *q, int n) { launch<32>(p, q, n); }\n"
         f"int main() {{ int N = 256; float *x; float4 *y; {MALLOCS}run(x, y, N); }}",
-        "k<<<8, 32, 256>>>(float32[256]=random, float32[256, 4]=zeros, 256)",
+        "k<<<8, 32, 256>>>(float32[256]=random, float32[256, 4], 256)",
     ),
     "a size that the program's arguments may change": (
         "int main(int argc, char **argv) { int N = argc > 1 ? atoi(argv[1]) : 256; int sizes[] = {32, 64};\n  "
         f"float *x; float4 *y; {MALLOCS}for (int i = 0; i < 2; i++) {{\n"
         "    int t = sizes[i]; k<<<N / t, t, 512>>>(x, y, N); } }",
-        "k<<<8, 32, 512>>>(float32[256]=random, float32[256, 4]=zeros, 256)",
+        "k<<<8, 32, 512>>>(float32[256]=random, float32[256, 4], 256)",
     ),
     "the runtime's function": (
         f"int main() {{ int N = 256; dim3 g(4), t(64); float *x; float4 *y; {MALLOCS}"
         "void *all[] = {(void *)&x, &y, &N}; cudaLaunchKernel((void *)k, g, t, all, 512, 0); }",
-        "k<<<4, 64, 512>>>(float32[256]=random, float32[256, 4]=zeros, 256)",
+        "k<<<4, 64, 512>>>(float32[256]=random, float32[256, 4], 256)",
     ),
     "names that the caller swaps": (
         "void launch(float *x, float4 *y, int n, int m) { k<<<m, n, 0>>>(x, y, n); }\n"
         f"int main() {{ int n = 4, rows = 64, N = 9; float *x; float4 *y; {MALLOCS}launch(x, y, rows, n); }}",
-        "k<<<(n + block - 1) / block, 64>>>(float32[n]=random, float32[n, 4]=zeros, n)",
+        "k<<<(n + block - 1) / block, 64>>>(float32[n]=random, float32[n, 4], n)",
     ),
     "a function that calls itself": (
         "void f(int n) { f(n + 1); k<<<n, n>>>(x, y, n); }\nvoid g(int n) { f(n); }\nint main() { g(n); }",
-        "k<<<(n + block - 1) / block, 256, 8 * block>>>(float32[n]=random, float32[n, 4]=zeros, n)",
+        "k<<<(n + block - 1) / block, 256, 8 * block>>>(float32[n]=random, float32[n, 4], n)",
     ),
-    "no host": ("", "k<<<(n + block - 1) / block, 256, 8 * block>>>(float32[n]=random, float32[n, 4]=zeros, n)"),
+    "no host": ("", "k<<<(n + block - 1) / block, 256, 8 * block>>>(float32[n]=random, float32[n, 4], n)"),
 }
 
 
@@ -229,7 +229,7 @@ def test_an_array_whose_index_multiplies_a_size_has_a_side_more(body: str, sizes
     more = ", int deep, int more" * ("deep" in body)
     text = f"__global__ void k(const float *x, float *y, int rows, int cols{more}) {{ int i = threadIdx.x; {body} }}\n"
     assert propose_setup(text).arguments[:2] == tuple(
-        f"float32[{size}]={fill}" for size, fill in zip(sizes, ("random", "zeros"), strict=True)
+        f"float32[{size}]{fill}" for size, fill in zip(sizes, ("=random", ""), strict=True)
     )
 
 
@@ -265,7 +265,7 @@ int main() {
     k << <gridDim, blockDim >> > (x);
 }
 """
-    assert propose_setup(text).call == "k<<<2048, dim3(64, 2)>>>(float32[131072]=zeros)"
+    assert propose_setup(text).call == "k<<<2048, dim3(64, 2)>>>(float32[131072])"
     assert propose_setup(text.replace("4096", "9000000")).assumed == ""  # the kernel itself has the size
 
 
@@ -304,20 +304,20 @@ USERS = {
         LINE,
         "void solve(const float *in, float *out, int N) {\n"
         "  int half = N / 2; k<<<(half + 63) / 64, 64>>>(in, out, half); }",
-        "k<<<((n / 2) + 63) / 64, 64>>>(float32[n]=random, float32[n]=zeros, n / 2)",
+        "k<<<((n / 2) + 63) / 64, 64>>>(float32[n]=random, float32[n], n / 2)",
         "N = n",
     ),
     "its caller in turn": (
         LINE,
         "void launch(float *in, float *out, int m) { k<<<m / 64, 64, m * sizeof(float)>>>(in, out, m); }\n"
         "void solve(float *in, float *out, int N) { launch(in, out, N / 2); }",
-        "k<<<(n / 2) / 64, 64, (n / 2) * 4>>>(float32[n]=random, float32[n]=zeros, n / 2)",
+        "k<<<(n / 2) / 64, 64, (n / 2) * 4>>>(float32[n]=random, float32[n], n / 2)",
         "N = n",
     ),
     "a plane of blocks in a line": (
         PLANE,
         "void solve(const float *in, float *out, int W, int H) { k<<<(W * H + 63) / 64, 64>>>(in, out, W, H); }",
-        "k<<<(n * n + 63) / 64, 64>>>(float32[n, n, 3]=random, float32[n, n]=zeros, n, n)",
+        "k<<<(n * n + 63) / 64, 64>>>(float32[n, n, 3]=random, float32[n, n], n, n)",
         "W = n, H = n",
     ),
     "the command line": (
@@ -325,33 +325,33 @@ USERS = {
         "int main(int c, char **v) { int N = atoi(v[1]); size_t bytes = 2 * N * sizeof(float); float *x, *y;\n"
         "  cudaMalloc(&x, bytes); cudaMalloc(&y, N * sizeof(float)); cudaMemset(y, 0, bytes);\n"
         "  k<<<(N + 63) / 64, 64>>>(x, y, N); }",
-        "k<<<(n + 63) / 64, 64>>>(float32[2 * n]=random, float32[n]=zeros, n)",
+        "k<<<(n + 63) / 64, 64>>>(float32[2 * n]=random, float32[n], n)",
         "N = n",
     ),
     "a question": (
         LINE,
         'int main() { int N = 0; float *x, *y; printf("N? "); scanf("%d", &N); cudaMalloc(&x, 8 * N);\n'
         "  cudaMalloc(&y, N * sizeof(float)); k<<<min((N + 63) / 64, 65535), 64>>>(x, y, N); }",
-        "k<<<(n + 63) / 64, 64>>>(float32[(8 * n) / 4]=random, float32[n]=zeros, n)",
+        "k<<<(n + 63) / 64, 64>>>(float32[(8 * n) / 4]=random, float32[n], n)",
         "N = n",
     ),
     "a tensor": (
         LINE,
         "torch::Tensor run(torch::Tensor x, torch::Tensor y) { const int size = y.numel();\n"
         "  k<<<(size + 63) / 64, 64>>>(x.data_ptr<float>(), y.data_ptr<float>(), size); return y; }",
-        "k<<<(n + 63) / 64, 64>>>(float32[n]=random, float32[n]=zeros, n)",
+        "k<<<(n + 63) / 64, 64>>>(float32[n]=random, float32[n], n)",
         "size = n",
     ),
     "a block that only the user knows": (
         LINE,
         "void solve(float *in, float *out, int N, int T) { k<<<N / T, T>>>(in, out, N); }",
-        "k<<<n / 256, 256>>>(float32[n]=random, float32[n]=zeros, n)",
+        "k<<<n / 256, 256>>>(float32[n]=random, float32[n], n)",
         "T = 256, N = n",
     ),
     "more shared memory than a block can have": (
         SHARED.replace("float4 *b", "float *b").replace("b[0].x", "b[0]"),
         "void solve(float *in, float *out, int N) {\n  k<<<N, 64, N * N * sizeof(float)>>>(in, out, N); }",
-        "k<<<n, 64, 8 * block>>>(float32[n]=random, float32[n]=zeros, n)",
+        "k<<<n, 64, 8 * block>>>(float32[n]=random, float32[n], n)",
         "",
     ),
     "a function that is passed on": (
@@ -359,14 +359,14 @@ USERS = {
         "template <class A, int T> void run(std::vector<A> &x, std::vector<A> &y) { size_t size = x.size();\n"
         "  k<A, T><<<size / T, T>>>(x.data(), y.data()); }\n"
         "int main() { constexpr int threads = 64; std::function<void()> f = run<float, threads>; }",
-        "k<<<n / 64, 64>>>(float32[n]=random, float32[n]=zeros)",
+        "k<<<n / 64, 64>>>(float32[n]=random, float32[n])",
         "size = n",
     ),
     "a block that is bounded": (
         LINE,
         "void solve(float *in, float *out, int N) {\n"
         "  int t = std::min(N, 128); k<<<(N + t - 1) / t, t>>>(in, out, N); }",
-        "k<<<(n + 128 - 1) / 128, 128>>>(float32[n]=random, float32[n]=zeros, n)",
+        "k<<<(n + 128 - 1) / 128, 128>>>(float32[n]=random, float32[n], n)",
         "N = n",
     ),
     "functions that round up": (
@@ -374,15 +374,14 @@ USERS = {
         "void solve(float *in, float *out, int N) {\n"
         "  dim3 g(CEIL_DIV(N, 64), cuda::ceil_div(N, 2)), b(64, 1); dim3 unused(ceil(N / 32.0), ceil(N / 2.0), 1);\n"
         "  k<<<g, b>>>(in, out, N); }",
-        "k<<<dim3(((n + 64 - 1) / 64), ((n + 2 - 1) / 2)), 64>>>(float32[n, n]=random, float32[n, n]=zeros, n)",
+        "k<<<dim3(((n + 64 - 1) / 64), ((n + 2 - 1) / 2)), 64>>>(float32[n, n]=random, float32[n, n], n)",
         "N = n",
     ),
     "rounded sides": (
         PLANE,
         "void solve(float *in, float *out, int W, int H) {\n"
         "  dim3 b(16, 16, 1), g(ceil(W / 16.0), ceil(H / 16.0), 1); k<<<g, b>>>(in, out, W, H); }",
-        "k<<<dim3((n + 16 - 1) / 16, (n + 16 - 1) / 16), dim3(16, 16)>>>"
-        "(float32[n, n, 3]=random, float32[n, n]=zeros, n, n)",
+        "k<<<dim3((n + 16 - 1) / 16, (n + 16 - 1) / 16), dim3(16, 16)>>>(float32[n, n, 3]=random, float32[n, n], n, n)",
         "W = n, H = n",
     ),
 }
@@ -416,13 +415,13 @@ def test_the_area_and_the_steps_of_a_filter_are_small() -> None:
 
 @pytest.mark.parametrize(("body", "call"), [
     ("b[(blockIdx.y * 16 + threadIdx.y) * n + blockIdx.x * 16 + threadIdx.x] = a[0];",
-     "k<<<dim3((n + 15) / 16, (n + 15) / 16), dim3(16, 16)>>>(float32[n, n]=random, float32[n, n]=zeros, n)"),
+     "k<<<dim3((n + 15) / 16, (n + 15) / 16), dim3(16, 16)>>>(float32[n, n]=random, float32[n, n], n)"),
     ("__shared__ float s[T][T + 1]; s[threadIdx.y][threadIdx.x] = a[0]; b[n] = s[0][0];",
-     "k<<<dim3((n + 7) / 8, (n + 7) / 8), dim3(8, 8)>>>(float32[n, n]=random, float32[n, n]=zeros, n)"),
+     "k<<<dim3((n + 7) / 8, (n + 7) / 8), dim3(8, 8)>>>(float32[n, n]=random, float32[n, n], n)"),
     ("__shared__ float s[T][T]; for (int j = 0; j < T; j += 2) s[threadIdx.y + j][threadIdx.x] = a[0]; b[n] = s[0][0];",
-     "k<<<dim3((n + 7) / 8, (n + 7) / 8), dim3(8, 2)>>>(float32[n, n]=random, float32[n, n]=zeros, n)"),
+     "k<<<dim3((n + 7) / 8, (n + 7) / 8), dim3(8, 2)>>>(float32[n, n]=random, float32[n, n], n)"),
     ("extern __shared__ float s[]; int t = threadIdx.x; s[2 * t] = a[2 * t]; s[2 * t + 1] = a[2 * t + 1]; b[t] = s[t];",
-     "k<<<(n + block - 1) / block, 256, 8 * block>>>(float32[n, 2]=random, float32[n]=zeros, n)"),
+     "k<<<(n + block - 1) / block, 256, 8 * block>>>(float32[n, 2]=random, float32[n], n)"),
 ])  # fmt: skip
 def test_a_kernel_alone_gets_a_launch_of_its_own_shape(body: str, call: str) -> None:
     text = f"#define T 8\n__global__ void k(const float *a, float *b, int n) {{ {body} }}\n"
@@ -442,9 +441,7 @@ def test_the_rows_of_a_sparse_matrix_have_an_end_more() -> None:
 def test_an_array_has_the_size_of_its_own_function() -> None:
     host = "void {}() {{ float *x, *y; int n = {}; cudaMalloc(&x, n * 4); cudaMalloc(&y, n * 4); {}; }}\n"
     text = LINE + host.format("one", 64, "other<<<1, 64>>>(x, y, n)") + host.format("two", 32, "k<<<1, 32>>>(x, y, n)")
-    assert propose_setup(text).call == "k<<<1, 32>>>(float32[32]=zeros, float32[32]=zeros, 32)".replace(
-        "zeros", "random", 1
-    )
+    assert propose_setup(text).call == "k<<<1, 32>>>(float32[32]=random, float32[32], 32)"
 
 
 def test_one_of_several_sizes_is_not_made_smaller_alone() -> None:
@@ -519,7 +516,7 @@ def test_a_launch_is_read_however_it_is_written(name: str) -> None:
     text = f"{LINE}int main() {{ {sizes}\n  float *a, *b; cudaMalloc((void **)(&a), 8 * N); cudaMalloc(&b, 4 * N);\n"
     text += f"  {before}k<<<{launched}>>>({given}){'))' if before else ''};\n}}\n"
     found = propose_setup(text)
-    assert found.call == f"k<<<{call}>>>(float32[{2 * int(n)}]=random, float32[{n}]=zeros, {n})"
+    assert found.call == f"k<<<{call}>>>(float32[{2 * int(n)}]=random, float32[{n}], {n})"
     assert found.assumed.startswith("Launched as in line")
 
 
@@ -570,7 +567,7 @@ int main() {
   k<<<1, 64>>>(a, found[t], 64, Add());
 }
 """
-    assert propose_setup(text).call.endswith("<<<1, 64>>>(int32[64]=random, int32[64]=zeros, 64, {})")
+    assert propose_setup(text).call.endswith("<<<1, 64>>>(int32[64]=random, int32[64], 64, {})")
 
 
 def test_a_number_that_is_computed_as_the_file_runs_is_told() -> None:
@@ -626,4 +623,4 @@ struct Cell { float4 colour; unsigned char kind; short more[3]; };
     assert mixed_element(text, "Cell *cells") == Element("int32", 8)
     assert mixed_element("struct Node { Node *next; double x; };", "Node *nodes") is None
     kernel_text = "__global__ void k(Body *b, int n) { if (threadIdx.x < n) b[threadIdx.x].mass += 1; }\n"
-    assert propose_setup(text + kernel_text).arguments[0].startswith("int32[n, 16]=")
+    assert propose_setup(text + kernel_text).arguments[0].startswith("int32[n, 16]")

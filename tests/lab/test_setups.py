@@ -51,7 +51,7 @@ def test_a_number_that_is_too_large_is_refused_at_once(words: str) -> None:
 
 def test_a_proposed_launch_fits_the_parameters_and_keeps_given_arguments() -> None:
     text = "template <typename T> __global__ void f(const T *in, unsigned char out[], size_t n, bool all, double x) {}"
-    assert propose_setup(text).arguments == ("float32[n]=random", "uint8[n]=zeros", "n", "1", "1")
+    assert propose_setup(text).arguments == ("float32[n]=random", "uint8[n]", "n", "1", "1")
     kept = Setup("f<float>", arguments=("float32[9]=ones", "uint8[9]"))
     assert fit_setup(kept, text).arguments == ("float32[9]=ones", "uint8[9]", "n", "1", "1")
     assert fit_setup(Setup("g", arguments=("1",)), text) == propose_setup(text)
@@ -90,7 +90,7 @@ def test_a_kernel_that_waits_for_the_grid_is_launched_cooperatively() -> None:
     __global__ void g(int *x) { x[0] = 1; }"""
     setup = propose_setup(text)
     assert setup.cooperative and not propose_setup(text, "g").cooperative
-    assert setup.call.endswith(", 0, cooperative>>>(int32[n]=random, int32[n]=zeros, n)")
+    assert setup.call.endswith(", 0, cooperative>>>(int32[n]=random, int32[n], n)")
     assert setup_of(setup.call) == setup
     assert check_own(setup, 1000, text, "mine.cu").measurement.status == "ok"
     assert check_own(replace(setup, cooperative=False), 1000, text, "mine.cu").measurement.status == "crashed"

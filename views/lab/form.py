@@ -25,6 +25,11 @@ OTHER_TYPES = ("double", "int", "unsigned int")  # for a template's type that th
 NOTHING = "nothing: show the first elements"
 FORMULA = "a line of NumPy"
 FORMULA_HELP = "Of the parameters as they were before the launch: a * x + y, x.sum(), A @ B, x[1:] - x[:-1], softmax(x)"
+_NOTHING = "nothing"
+_FILL = (
+    "Choose, or type a number. An array that is filled with nothing starts with zeros; the check also tries other "
+    "numbers in it if the kernel only stores to it."
+)
 COMPUTED = "A number, or computed from n and block: (n + block - 1) / block"
 
 
@@ -101,16 +106,16 @@ def _arguments(form: str, setup: Setup, declared: Declared) -> Setup:
 
 def _array(key: str, name: str, found: re.Match[str]) -> str:
     columns = st.columns([1, 1.6, 1], vertical_alignment="bottom")
-    fill = found[3] or FILLS[0]
-    kinds, fills = _with(TYPES, found[1]), _with(FILLS, fill)
+    fill = found[3] or _NOTHING
+    kinds, fills = _with(TYPES, found[1]), _with((_NOTHING, *FILLS), fill)
     with columns[0]:
         kind = st.selectbox(f"{label(name)}: type", kinds, kinds.index(found[1]), key=f"{key} type")
     with columns[1]:
         size = _words(f"{label(name)}: size", f"{key} size", found[2], f"{COMPUTED}; of a matrix: n, n")
     with columns[2]:
         filled = st.selectbox(f"{label(name)}: filled with", fills, fills.index(fill), key=f"{key} fill",
-                              accept_new_options=True, help="Choose, or type a number")  # fmt: skip
-    return f"{kind}[{size}]={filled}"
+                              accept_new_options=True, help=_FILL)  # fmt: skip
+    return f"{kind}[{size}]" if filled == _NOTHING else f"{kind}[{size}]={filled}"
 
 
 def _right(form: str, setup: Setup, declared: Declared) -> Right | Formula | None:

@@ -46,13 +46,13 @@ TEMPLATES: dict[str, Template] = {
                  "out = sum(in)"),
         Template("tile", "tile: a matrix product", 64,
                  "tile<<<dim3(n / 16, n / 16), dim3(16, 16)>>>"
-                 "(float32[n, n]=random, float32[n, n]=random, float32[n, n]=zeros, n)",
+                 "(float32[n, n]=random, float32[n, n]=random, float32[n, n], n)",
                  "C = matrix-product(A, B)"),
         Template("stencil", "stencil: neighbours", 1 << 16,
-                 "stencil<<<(n + block - 1) / block, 256>>>(int32[n]=random, int32[n]=zeros, n)",
+                 "stencil<<<(n + block - 1) / block, 256>>>(int32[n]=random, int32[n], n)",
                  "out = stencil(in, 3)"),
         Template("empty", "empty: a copy", 1 << 16,
-                 "mine<<<(n + block - 1) / block, 256>>>(float32[n]=random, float32[n]=zeros, n)",
+                 "mine<<<(n + block - 1) / block, 256>>>(float32[n]=random, float32[n], n)",
                  "out = copy(in)"),
     )
 }  # fmt: skip
