@@ -65,7 +65,8 @@ def _printed(name: str, slide: str, kernel: str, blocks: int) -> Claim:
                  Status(_AS_PRINTED), "one of", ("ok",), emulated(kernel, n=2**15, grid_size=blocks),
                  f"as printed, {blocks} blocks of 128 threads", None if square else "wrong",
                  "" if square else "The width of the grid is blockDim.x * gridDim.x. As printed the loop leaves "
-                 "elements out, or adds them twice, unless there are as many blocks as threads in one.",
+                 "elements out, or adds them more than once, unless there are as many blocks as threads in one, or the "
+                 "loop runs only once.",
                  "" if square else "error")  # fmt: skip
 
 
