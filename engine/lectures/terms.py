@@ -367,8 +367,8 @@ TERMS: dict[str, Term] = {
              drawing("Four steps one after the other", *(box(10 + 46 * i, 8 + 12 * i, 44, 11, True) for i in range(4))),
              others=("serialises", "serialise")),
         Term("lock",
-             "A word that one thread at a time may hold, taken with an atomic. Lanes of one warp that wait for each "
-             "other need independent lanes, since Volta; in lockstep such a lock never ends.",
+             "A word that one thread at a time may hold, taken with an atomic. In lockstep the lanes that wait "
+             "for it can keep the lane that holds it from going on; since Volta lanes are independent, and it goes on.",
              drawing("One holds the lock, three wait", box(140, 20, 46, 22, True, "lock"),
                      *(box(8 + 30 * i, 22, 20, 18) for i in range(4)), arrow(122, 31, 137, 31)),
              others=("locked",)),
@@ -427,8 +427,8 @@ TERMS: dict[str, Term] = {
                      box(150, 18, 46, 22, True, "data"), label(100, 22, "latency", "middle")),
              others=("latencies",)),
         Term("bandwidth",
-             "Bytes moved in a second. Here it is the lecture's: the bytes of the input over the time of the whole "
-             "kernel. A reduction reads each number once, so its bandwidth is its speed.",
+             "Bytes moved in a second. Here it is the lecture's: the bytes that the problem needs over the time of "
+             "all launches. A reduction reads each number once, so its bandwidth is its speed.",
              drawing("Many bytes side by side", *(arrow(14, 8 + 11 * i, 186, 8 + 11 * i) for i in range(5))),
              here="Here: {bandwidth_gb_s} GB/s."),
         Term("throughput",
@@ -443,7 +443,7 @@ TERMS: dict[str, Term] = {
              here="Here: {percent_of_peak} of it."),
         Term("speedup",
              "One time over the other, for the same work: 2 means half of the time. The step's speedup counts from "
-             "the rung before, the cumulative one from the first right rung.",
+             "the rung before, the cumulative one from the first rung that does this work right.",
              drawing("Half of the time", *bars(8, [(10, 170), (10, 85)], (1,), ("before", "now"), 18, 26)),
              others=("cumulative",), here="Here: {step} against the rung before, {cumulative} in all."),
         Term("occupancy",
