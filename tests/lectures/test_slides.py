@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from pathlib import Path
 
-from engine.catalogue import LADDERS
+from engine.catalogue import LADDERS, published
 from engine.lectures.judge import CLAIMS
 from engine.sheets.folder import load, names
 
@@ -19,6 +20,12 @@ AUTHORS = {"Cooper": "cooper", "Crovella": "crovella", "CS121": "cs121", "Heidel
 def test_a_claim_names_a_slide_of_its_lecture() -> None:
     places = {(claim.lecture, slide.lower()) for claim in CLAIMS for slide in claim.slide.split("; ")}
     assert places and not [place for place in places if place[1] not in SLIDES[place[0]]]
+
+
+def test_a_printed_figure_names_a_slide_of_its_lecture() -> None:
+    text = Path(published.__file__).with_name("published").joinpath("figures.csv").read_text(encoding="utf-8")
+    rows = list(csv.DictReader(line for line in text.splitlines() if not line.startswith("#")))
+    assert rows and not [row for row in rows if row["slide"].lower() not in SLIDES[row["lecture"]]]
 
 
 def test_a_rung_names_slides_that_a_lecture_has() -> None:
