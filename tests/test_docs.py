@@ -18,6 +18,7 @@ from docs.draw_architecture import PICTURE, floors, svg
 from engine.catalogue import KERNELS
 from engine.catalogue.kernels_page import PAGE
 from engine.commands import _parser
+from engine.history.records import records
 from engine.records import Choice
 from views.server.server import flags
 
@@ -213,3 +214,9 @@ def numbers(version: str) -> list[int]:
 def test_the_table_of_the_libraries_is_that_of_the_recording() -> None:
     """`python -m docs.library_ratios` writes it."""
     assert library_ratios.PAGE.read_text(encoding="utf-8") == library_ratios.page()
+
+
+def test_the_records_have_as_many_rows_as_the_page_of_measuring_says() -> None:
+    told = (ROOT / "docs" / "measuring.md").read_text(encoding="utf-8")
+    own = [record for record in records().values() if not record.added]
+    assert len(own) == 2 and [one.name for one in own if f"{len(one.recording.rows):,} rows" not in told] == []

@@ -26,7 +26,7 @@ def test_a_check_that_breaks_is_an_answer():
 def test_the_doctor_counts_the_measurements_and_names_a_damaged_file() -> None:
     measurements.add("k", "{}")
     assert _checked("history", _store) == DoctorCheck(
-        "history", True, f"1 measurements in {database.folder() / database.FILE}"
+        "history", True, f"1 measurement in {database.folder() / database.FILE}"
     )
     database.close()
     (database.folder() / database.FILE).write_bytes(b"no database " * 1000)

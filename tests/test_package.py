@@ -56,6 +56,8 @@ def test_the_wheel_has_what_the_program_reads_and_no_secret(site: Path) -> None:
     assert [path.name for path in (site / ".streamlit").iterdir()] == ["config.toml"]
     assert not list(site.rglob("*.pyc")) and not (site / "tests").exists()
     names = (site / "kernel_ladder-0.1.0.dist-info" / "METADATA").read_text()
+    (wheel,) = site.parent.glob("*.whl")
+    assert f"the wheel ({wheel.stat().st_size / 1e6:.0f} MB)" in (ROOT / "README.md").read_text(encoding="utf-8")
     assert "Requires-Dist: streamlit" in names and "Requires-Dist: pytest" not in names
 
 

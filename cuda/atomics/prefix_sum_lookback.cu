@@ -76,7 +76,7 @@ prefix_sum_lookback(const T *in, T *out, unsigned int n, unsigned long long *sta
     Vector items[ROUNDS];
     for (unsigned int k = 0; k < ROUNDS; ++k) {
         unsigned int i = first + k * 32 * PER_VECTOR;
-        if (i + PER_VECTOR <= n) items[k].whole = __ldcs(reinterpret_cast<const int4 *>(in + i));  // kept in no cache
+        if (i + PER_VECTOR <= n) items[k].whole = __ldcs(reinterpret_cast<const int4 *>(in + i));  // read only once
         else for (unsigned int j = 0; j < PER_VECTOR; ++j) items[k].element[j] = (i + j < n) ? in[i + j] : T(0);
     }
     T sum = T(0);  // of this warp's elements so far

@@ -4,7 +4,7 @@
 // Fixes: the roundings themselves. The sum of these ones is exact, in every order: no bits are left to drop. Other
 //   float32 numbers may need more than 53 digits, but the dropped part is then 2^29 times smaller.
 // Limit: with float64 numbers the roundings are back, 2^29 times smaller than those of float32. And a GPU for games
-//   adds doubles at 1/64 of the speed of floats.
+//   adds doubles at 1/32 or 1/64 of the speed of floats.
 // Conditions: any n and any grid size; the block size is a power of two. The result is a double.
 // Lecture: Crovella 2020, "Reduce version 9" and "Further study": Floating point.
 extern "C" __global__ void floats_double(const T *in, double *out, unsigned int n)

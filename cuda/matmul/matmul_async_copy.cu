@@ -40,7 +40,7 @@ static __device__ void store4(float *matrix, int row, int col, int width, const 
 extern "C" __global__ void __launch_bounds__(THREADS, 2)
 matmul_async_copy(const float *M, const float *N, float *P, int width)
 {
-    __shared__ __align__(16) float tile_M[STAGES][TILE][DEPTH + PAD];  // as in M: an asynchronous copy cannot transpose
+    __shared__ __align__(16) float tile_M[STAGES][TILE][DEPTH + PAD];  // as in M: a copy of 16 bytes cannot transpose
     __shared__ __align__(16) float tile_N[STAGES][DEPTH][TILE];
     int tid = threadIdx.y * TILE_WIDTH + threadIdx.x;
     int block_row = blockIdx.y * TILE, block_col = blockIdx.x * TILE;

@@ -6,7 +6,7 @@
 // Limit: passes. A warp runs one branch after the other, each with the lanes that take it: WAYS passes of ROUNDS steps,
 //   with 32 / WAYS active lanes in each; in the worst case 32 passes with one lane.
 // Conditions: any n; WAYS from 1 to 32; integers, which wrap on overflow.
-// Lecture: CS121, "Warp divergence": "k branches: k passes".
+// Lecture: CS121, "Warp divergence": "SM takes k passes to run warp".
 
 // the work of one branch; no two branches have the same constants, so the compiler cannot join them
 template <unsigned int way> __device__ unsigned int work(unsigned int value)

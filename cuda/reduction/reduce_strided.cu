@@ -5,7 +5,7 @@
 // Limit: shared memory bank conflicts. At stride s the threads of a warp are 2s words apart, so their words lie in a
 //   few of the 32 banks and are served one after the other.
 // Conditions: the block size is a power of two. One partial sum per block is left. The check against n is ours.
-// Lecture: Harris #2; Crovella 2020, "Reduction #2"; Heidelberg 07, "Reduction #2: interleaved, non-divergent".
+// Lecture: Harris #2; Crovella 2020, "Reduction #2"; Heidelberg 07, "Reduction #2".
 extern "C" __global__ void reduce_strided(const T *in, T *out, unsigned int n)
 {
     __shared__ T partial[BLOCK_SIZE];

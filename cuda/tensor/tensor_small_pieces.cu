@@ -2,8 +2,8 @@
 // Idea: pieces of 64 rows for each warpgroup and of 128 columns, or of 64 if even those are too few. With all the
 //   shared memory for stages, most of a small piece's operands are requested before the first has arrived.
 // Fixes (tensor_whole_lines): idle multiprocessors at small widths. At 1,024 there were 32 pieces for 132 of them.
-// Limit: the latency before the first product at small widths; above 2,048 the L2, from which a piece of 128 x 256
-//   reads half as much per product.
+// Limit: the latency before the first product at small widths; above 2,048 the L2: for each product a piece of
+//   128 x 256 reads three quarters as much as one of 128 x 128, and half as much as one of 64 x 128.
 // Conditions: the width is a multiple of 256; 128 or 256 threads multiply, and one thread of another warp fetches;
 //   compute capability 9.0 only. T is the 16 bits of a bfloat16; sums are float. M and N come as tensor maps for the
 //   copy engine: boxes of 64 x ROWS and 64 x 64.

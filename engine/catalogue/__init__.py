@@ -62,7 +62,7 @@ def _all_rungs(topic: Topic) -> Ladder:
     return Ladder(
         name=f"all-{topic.name}",
         title=f"{topic.title}: all rungs",
-        lecture="All lectures of the topic",
+        lecture="All ladders of the topic",
         summary="Every kernel of the topic, in the order of the catalogue.",
         rungs=tuple(
             Rung(kernel.name, name, f"{kernel.title}.", shows=counter)

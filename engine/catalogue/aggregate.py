@@ -74,7 +74,8 @@ _OPERATORS = Ladder(
     block_size=256,
     dtype="int32",
     today=(
-        "The lecture prints no times. The three operators take {time reduce_product}, {time reduce_min} and "
+        "The lecture prints no times of these kernels. "
+        "The three operators take {time reduce_product}, {time reduce_min} and "
         "{time reduce_max}: all wait for the same memory.",
         "With more bytes in flight, and one launch, they take {time reduce_product_vectorized}, "
         "{time reduce_min_vectorized} and {time reduce_max_vectorized}; at N = 2^28 the maximum reaches "
@@ -140,7 +141,7 @@ _HISTOGRAM = Ladder(
     picture="time",
     counter="atomics",
     today=(
-        "The lecture prints no times. In global memory 256 addresses are too few for all threads: "
+        "The lecture prints no times of these kernels. In global memory 256 addresses are too few for all threads: "
         "{time histogram_global}, {times histogram_global histogram_shared} as long as with a copy per block.",
         "A copy per warp brings nothing more: it takes {times histogram_warps histogram_shared} as long. "
         "Atomics in shared memory are done by hardware, which counts the lanes of one address at once.",

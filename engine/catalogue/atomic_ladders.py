@@ -21,7 +21,8 @@ _ATOMICS = Ladder(
     picture="time",
     counter="atomics",
     today=(
-        "The lecture prints no times. Its atomicAdd for double is no longer needed: since Pascal the GPU has its own, "
+        "The lecture prints no times of these kernels. "
+        "Its atomicAdd for double is no longer needed: since Pascal the GPU has its own, "
         "and the loop takes {times atomic_add_cas atomic_add type=float64} as long in double precision.",
         "Contention slows the loop: at N = 2^24, with 4,096 threads per address, it takes "
         "{times atomic_add_cas atomic_add n=16777216} as long as the atomic unit of the L2 cache.",
@@ -85,7 +86,8 @@ _ORDER = Ladder(
     picture="time",
     counter="atomics",
     today=(
-        "The lecture prints no times. Aggregating by hand gains nothing here ({time filter_atomic n=16777216} and "
+        "The lecture prints no times of these kernels. "
+        "Aggregating by hand gains nothing here ({time filter_atomic n=16777216} and "
         "{time filter_aggregated n=16777216} at N = 2^24): the compiler sees that all lanes add one to one address, "
         "and lets one lane draw for its warp by itself.",
         "All warps still meet at one counter. With look-back there is no shared counter: "
@@ -123,7 +125,8 @@ _WARPS = Ladder(
     picture="motion",
     counter="shuffles",
     today=(
-        "The lecture prints no times. The shuffles are nearly free: at N = 2^24 the prefix sum of every warp takes "
+        "The lecture prints no times of these kernels. "
+        "The shuffles are nearly free: at N = 2^24 the prefix sum of every warp takes "
         "{times warp_prefix_sum warp_broadcast n=16777216} as long as the broadcast, with five shuffles instead of "
         "one.",
         "The prefix sum of everything reads and writes the array a second time: "
@@ -166,10 +169,11 @@ _HOMEWORK = Ladder(
     dtype="int32",
     counter="barriers",
     today=(
-        "The lecture prints no times. At this N launches take most of the time of all rungs. #9 has two launches like "
+        "The lecture prints no times of these kernels. "
+        "At this N launches take most of the time of all rungs. #9 has two launches like "
         "the rungs before, but its other one is a single thread that copies a first number; that makes it "
         "{times max_shuffle max_shuffle_atomic} as fast.",
-        "At N = 2^24 the lecture's three take {time max_shared n=16777216}, {time max_shuffle n=16777216} and "
+        "At N = 2^24 the first three take {time max_shared n=16777216}, {time max_shuffle n=16777216} and "
         "{time max_shuffle_atomic n=16777216}: reading memory dominates. The last rung, which has more bytes in "
         "flight, takes {time max_vectorized n=16777216}.",
     ),

@@ -190,7 +190,7 @@ _BEYOND_TILING = Ladder(
              fixes="small pieces: a thread reads 12 words of shared memory for 32 products, twice as many for each as "
              "with 8 x 16 sums."),
         Rung("matmul_split", "split floats",
-             "The float units were at their peak; now each float is the sum of three 16-bit parts, and the tensor "
+             "The float units set the limit; now each float is the sum of three 16-bit parts, and the tensor "
              "cores multiply six pairs of parts in less time than the float units take for one product of floats.",
              promise="faster"),
     ),

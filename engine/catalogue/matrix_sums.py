@@ -67,7 +67,7 @@ _HOMEWORK = Ladder(
     dtype="float32",
     counter="sectors_per_load",
     today=(
-        "The lecture prints no times. Coalesced reads help less than they should (a thread per column "
+        "The lecture prints no times of these kernels. Coalesced reads help less than they should (a thread per column "
         "{time column_sums}, a thread per row {time row_sums}): {blocks row_sums} blocks keep neither the GPU nor its "
         "memory busy.",
         "A block per row keeps them busy: {time row_sums_block}, {times row_sums row_sums_block} as fast. With more "

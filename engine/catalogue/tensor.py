@@ -30,7 +30,7 @@ _TENSOR = Ladder(
     emulator_n=256,
     rungs=(
         Rung("tensor_wmma", "WMMA",
-             "A warp multiplies 16 x 16 matrices with one instruction; the operands come from global memory."),
+             "A warp multiplies 16 x 16 matrices with one instruction of PTX; the operands come from global memory."),
         Rung("tensor_mma", "mma, ldmatrix",
              "Every operand came from global memory; now a block shares tiles, copied asynchronously, and a warp reads "
              "them matrix by matrix.", promise="faster", shows="global_load_sectors"),

@@ -32,7 +32,7 @@ _COOPER = Ladder(
     picture="time",
     counter="divergent_branches",
     today=(
-        "From the loop on the CPU to the last rung the lecture gains {paper trapezoid_scalar trapezoid_sequential}, "
+        "From the loop on the CPU to its last version the lecture gains {paper trapezoid_scalar trapezoid_sequential}, "
         "and here it is {times trapezoid_scalar trapezoid_sequential}; but both ends are thousands of times faster.",
         "The lecture does not say what was timed; 5.5 s are 84 µs for each point, far more than a sine and a cosine "
         "take. Here only the loop and the launches are timed: {time trapezoid_scalar} and {time trapezoid_sequential}.",

@@ -28,7 +28,8 @@ _SCHEDULING = Ladder(
     picture="motion",
     counter="atomics",
     today=(
-        "The lecture prints no times, and these kernels are not about speed: a launch or a wait is most of each time.",
+        "The lecture prints no times of these kernels, which are not about speed: a launch or a wait is most of each "
+        "time.",
         "The lock that only independent scheduling can finish takes {time lock_spin}, the one that any GPU can finish "
         "{time lock_inside}, the one that serves in order {time lock_ticket}.",
         "__syncwarp costs next to nothing if the warp has converged anyway: the exchange takes "

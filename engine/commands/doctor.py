@@ -13,6 +13,7 @@ from pathlib import Path
 from engine.compile.confinement import FIX, missing_confinement
 from engine.machine.environment import DRIVERS, REQUIREMENTS, cuda_major, driver_state, has_gpu
 from engine.records import NotRunnable, Source
+from engine.records.words import many
 from engine.service import service
 from engine.service.health import compiler_trouble, server_readiness
 from engine.service.queue import hosts_text
@@ -178,7 +179,7 @@ def _store() -> str:
     if damage and damage[0][0] != "ok":
         moved = "Move the file away before the next start; what can be read of it, sqlite3's .recover reads."
         raise _Missing(f"{database.folder() / database.FILE} is damaged: {damage[0][0]}", moved)
-    return f"{kept:,} measurements in {database.folder() / database.FILE}"
+    return f"{many(kept, 'measurement')} in {database.folder() / database.FILE}"
 
 
 _CHECKS: dict[str, Callable[[], str]] = {

@@ -28,7 +28,7 @@ class Counted:
     second run: the count of the second over that of the first.
 
     `over`, `under`: names in engine.records.counters. `whole_under`: `under` is of the whole run even with a `line`.
-    `unit`: of the number.
+    `unit`: of the number; `words`: for a sentence without a number, "fewer reads".
     """
 
     over: str
@@ -37,6 +37,7 @@ class Counted:
     line: str = ""
     whole_under: bool = False
     unit: str = ""
+    words: str = ""
 
 
 @dataclass(frozen=True)

@@ -50,10 +50,10 @@ def _gain(kernel: str) -> float:
     return gain
 
 
-def _step(number: int, slow: str, fast: str, sentence: str, why: str = "", today: str | None = None,
+def _step(number: int, slow: str, fast: str, slide: str, sentence: str, why: str = "", today: str | None = None,
           cause: Cause = "") -> Claim:  # fmt: skip
     """Return the claim that kernel `number` is as much faster than the one before as the lecture's table says."""
-    return Claim(f"step-{number}", CROVELLA, _TABLE, sentence, "harris", TIMES, "about", _gain(fast),
+    return Claim(f"step-{number}", CROVELLA, f"{slide}; {_TABLE}", sentence, "harris", TIMES, "about", _gain(fast),
                  (_rung(slow), _rung(fast)), f"kernel {number} against kernel {number - 1}", today, why,
                  cause)  # fmt: skip
 
@@ -65,7 +65,8 @@ def _printed(name: str, slide: str, kernel: str, blocks: int) -> Claim:
                  Status(_AS_PRINTED), "one of", ("ok",), emulated(kernel, n=2**15, grid_size=blocks),
                  f"as printed, {blocks} blocks of 128 threads", None if square else "wrong",
                  "" if square else "The width of the grid is blockDim.x * gridDim.x. As printed the loop leaves "
-                 "elements out, or adds them twice, unless there are as many blocks as threads in one.",
+                 "elements out, or adds them more than once, unless there are as many blocks as threads in one, or the "
+                 "loop runs only once.",
                  "" if square else "error")  # fmt: skip
 
 
@@ -95,23 +96,25 @@ CLAIMS: tuple[Claim, ...] = (
     Claim("aggregated", CROVELLA, "Warp shuffle tips and tricks", "Atomic aggregation.", "crovella-order",
           Counted("atomic_max_contention", unit="lanes at one address"), "equals", 1, emulated("filter_aggregated"),
           "one lane draws for its warp"),
-    _step(2, "reduce_interleaved", "reduce_strided",
+    _step(2, "reduce_interleaved", "reduce_strided", "Reduction #1: Interleaved Addressing",
           "Problem: highly divergent warps are very inefficient, and % operator is very slow.",
           "Less than in the lecture: the compiler predicates the short if, so only the slow % is left.",
           "direction"),
-    _step(3, "reduce_strided", "reduce_sequential", "New Problem: Shared Memory Bank Conflicts.",
+    _step(3, "reduce_strided", "reduce_sequential", "Parallel Reduction: Interleaved Addressing",
+          "New Problem: Shared Memory Bank Conflicts.",
           "Less than in the lecture: the conflicts are gone, but most of the time goes elsewhere.",
           "direction"),
-    _step(4, "reduce_sequential", "reduce_first_add",
+    _step(4, "reduce_sequential", "reduce_first_add", "Idle Threads",
           "Half of the threads are idle on first loop iteration! This is wasteful...",
           "Less than in the lecture: launches take a larger part of a short run today.", "direction"),
-    _step(5, "reduce_first_add", "reduce_unroll_volatile",
+    _step(5, "reduce_first_add", "reduce_unroll_volatile", "Instruction Bottleneck",
           "Therefore a likely bottleneck is instruction overhead. Strategy: unroll loops.",
           "Less than in the lecture: instructions cost less today, beside launches and memory.", "direction"),
-    _step(6, "reduce_unroll_volatile", "reduce_complete_volatile", "Results in a very efficient inner loop!",
+    _step(6, "reduce_unroll_volatile", "reduce_complete_volatile", "Reduction #6: Completely Unrolled",
+          "Results in a very efficient inner loop!",
           "Instructions cost less today, beside launches and memory; and with 128 threads only one step of the loop, "
           "that with stride 64, is left to unroll.", "close", "changed"),
-    _step(7, "reduce_complete_volatile", "reduce_multiple_volatile",
+    _step(7, "reduce_complete_volatile", "reduce_multiple_volatile", "What About Cost?",
           "Sometimes called algorithm cascading. Can lead to significant speedups in practice."),
     Claim("all-steps", CROVELLA, _TABLE, "Kernel 7: multiple elements per thread, cumulative speedup 30.04x.",
           "harris", TIMES, "about", _LAST.cumulative_speedup or 0, (_rung("reduce_interleaved"),
@@ -195,7 +198,8 @@ CLAIMS: tuple[Claim, ...] = (
           "more than", 1, (_single("reduce_grid_stride_host", "host", 256), _single("reduce_grid_stride_atomic",
           "atomic", 256)), "with the sum on the host against version 9",
           question="What do the copy to the host and the sum there cost?"),
-    Claim("one-launch", CROVELLA, "Reduce version 9", "Kernel launch has negligible HW overhead, low SW overhead.",
+    Claim("one-launch", CROVELLA, "Problem: Global Synchronization",
+          "Kernel launch has negligible HW overhead, low SW overhead.",
           "harris", TIMES, "equals", 1, (_rung("reduce_sequential", 2**15), _rung("reduce_sequential", 2**14)),
           "#3 with three launches (2^15 numbers) against two (2^14)", "differs", "A further launch costs the same "
           "however little it does: hardly anything beside a long reduction, but a good part of a short one.", "case"),
@@ -250,7 +254,8 @@ CLAIMS: tuple[Claim, ...] = (
           "The compiler aggregates by itself: one lane draws for all that add one to the same address.", "changed",
           "Is it faster to aggregate by hand?"),
     Claim("max-shared-usage", CROVELLA, "Warp shuffle benefits", "Reduce or eliminate shared memory usage.",
-          "crovella-max", Counted("shared_load_requests", unit="times fewer reads of shared memory"), "more than", 1,
+          "crovella-max", Counted("shared_load_requests", unit="times fewer reads of shared memory",
+          words="fewer reads of shared memory"), "more than", 1,
           emulated("max_shuffle", "max_shared"), "max reduction of 4096 values with 128 threads"),
     Claim("max-shuffle", CROVELLA, "Warp shuffles", "The data exchange is performed between registers, and more "
           "efficient than going through shared memory.", "crovella-max", TIMES, "more than", 1,

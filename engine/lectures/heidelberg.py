@@ -133,12 +133,12 @@ CLAIMS: tuple[Claim, ...] = (
                 "Complete unrolling no longer costs anything: #5 and #6 take the same time.", "changed"),
     _throughput("templates-256", _SIX, _FIVE, "Less performance.", 256, "differs",
                 "With 256 threads complete unrolling is even a little faster today.", "changed"),
-    Claim("code-size", HEIDELBERG, "Reduction #6: complete unrolling", "Less performance. Code size increase?",
+    Claim("code-size", HEIDELBERG, "Reduction #5: unrolling the last warp", "Less performance. Code size increase?",
           "heidelberg", Computed(lambda: _lengths(128), "times the instructions of #5", words="more instructions"),
           "more than", 1, (), "#6 for 128 threads against #5", "differs", "One kernel for one block size is shorter "
           "than the loop for all: every step that this block size does not need is gone. So code size "
           "explains no loss.", "case"),
-    Claim("code-size-of-all", HEIDELBERG, "Reduction #6: complete unrolling", "-> C++ templates! Larger code.",
+    Claim("code-size-of-all", HEIDELBERG, "Reduction #5: unrolling the last warp", "-> C++ templates! Larger code.",
           "heidelberg", Computed(lambda: _lengths(*_EVERY_BLOCK), "times the instructions of #5",
           words="more instructions"), "more than", 1, (),
           f"#6 for all {len(_EVERY_BLOCK)} block sizes of the switch from 1 to 1024, of which one runs"),
@@ -242,15 +242,15 @@ CLAIMS: tuple[Claim, ...] = (
     Claim("banks-of-neighbours", HEIDELBERG, "Reduction #2: interleaved addressing non-divergent",
           "Which elements belong to one bank?", "cs121-banks", LOAD_PASSES, "equals", 1, emulated("banks_strided",
           n=256, parameter=1), "not neighbouring elements: 32 lanes that read them take one pass"),
-    Claim("blocks-of-an-sm", HEIDELBERG, "Thread block", "Up to 4 CTAs can be scheduled to one SM (for Kepler, "
+    Claim("blocks-of-an-sm", HEIDELBERG, "Reminder: scheduling", "Up to 4 CTAs can be scheduled to one SM (for Kepler, "
           "implementation dependent).", "heidelberg", Computed(lambda: H200.blocks, "blocks", "the GPU's limits"),
           "equals", printed(HEIDELBERG, "blocks of an SM"), (), "on the H200, if threads, registers and shared memory "
           "allow it", 32, "By the CUDA programming guide an SM of a Kepler GPU has room for 16 blocks, and one of the "
           "H200 for 32.", "error"),
     Claim("goal", HEIDELBERG, "Optimizing code", "Choose right performance goal (GFLOP/s or GB/s).", "heidelberg",
           Computed(lambda: plan(settle(_GOAL)).bytes_moved / plan(settle(_GOAL)).flops, "bytes for each addition",
-          "the plan of #1"), "more than", 1, (), "more than a byte moves for each addition, so the reduction's goal is "
-          "GB/s"),
+          "the plan of #1", "more than a byte for each addition"), "more than", 1, (),
+          "more than a byte moves for each addition, so the reduction's goal is GB/s"),
     Claim("algorithm-first", HEIDELBERG, "Optimizing code", "3. Optimize the algorithm. 4. Unroll loops.",
           "heidelberg", TimeRatio(unit="the gain", words="a larger gain"), "more than", 1, (_rung("reduce_interleaved"),
           _rung("reduce_first_add"), _rung(_SIX), _rung("reduce_first_add")),

@@ -342,8 +342,8 @@ def said(claim: Claim) -> str:
             return "no difference" if claim.relation == "equals" else _MORE[metric]
         case Computed(unit=unit, words=words):
             return words or _amount(_number_of(claim), unit)
-        case Counted(unit=unit):
-            return _amount(_number_of(claim), unit)
+        case Counted(unit=unit, words=words):
+            return words or _amount(_number_of(claim), unit)
         case FastestBlock():
             return f"{claim.expected} threads"
         case Status():

@@ -222,7 +222,7 @@ TERMS: dict[str, Term] = {
                      arrow(136, 30, 118, 30)),
              others=("L1",)),
         Term("L2 cache",
-             "The cache between all multiprocessors and global memory, 50 MB on an H200. Data that are still there "
+             "The cache between all multiprocessors and global memory, 60 MB on an H200. Data that are still there "
              "from the run before come faster: so it is cleared before a timed launch.",
              drawing("All multiprocessors share the L2 cache", *(box(10 + 64 * i, 2, 50, 14, False, "SM")
                                                                  for i in range(3)),
@@ -267,7 +267,7 @@ TERMS: dict[str, Term] = {
              others=("strided",)),
         Term("grid-stride loop",
              "A thread handles element i, then i plus the number of all threads, until the end. Any grid works for "
-             "any n, neighbouring threads stay coalesced, and few blocks have much to do.",
+             "any n, the accesses of a warp stay coalesced, and a thread of a small grid gets many elements.",
              drawing("Thread 0 handles every fourth element", row(16, (0, 4)), line((17, 34), (17, 46), (109, 46)),
                      arrow(109, 46, 109, 33)),
              others=("grid stride", "grid-stride", "grid-stride loops", "strides over the grid")),
@@ -285,8 +285,8 @@ TERMS: dict[str, Term] = {
                      *(box(40 + 15 * i, 1 + 15 * j, 13, 13, i ^ j == 2) for j in range(4) for i in range(8))),
              others=("swizzled", "swizzles")),
         Term("tile",
-             "A square piece of a matrix that a block loads once into shared memory; every thread of the block uses "
-             "it many times. In cooperative groups a tile is a part of a warp.",
+             "A rectangular piece of a matrix that a block loads once into shared memory; every thread of the block "
+             "uses it many times. In cooperative groups a tile is a part of a warp.",
              drawing("A tile of a matrix", *(box(70 + 15 * i, 1 + 15 * j, 13, 13, i < 2 and j < 2)
                                                for j in range(4) for i in range(4)), arrow(66, 15, 20, 15),
                      label(136, 34, "matrix")),
@@ -311,13 +311,14 @@ TERMS: dict[str, Term] = {
              others=("asynchronous copies", "copied asynchronously", "asynchronously")),
         Term("copy engine",
              "Hardware of a multiprocessor (TMA, tensor memory accelerator) that copies a box of a matrix between "
-             "global and shared memory. One thread asks for it by coordinates. Since Hopper.",
+             "global and shared memory. One thread asks for it by coordinates. Since Hopper. CUDA also gives this "
+             "name to the unit that copies between host and GPU.",
              drawing("A box of a matrix is copied", *(box(10 + 13 * i, 4 + 13 * j, 11, 11, i in (1, 2) and j in (1, 2))
                                                        for j in range(4) for i in range(5)),
                      arrow(84, 30, 126, 30), box(134, 16, 28, 28, True)),
              others=("TMA",)),
         Term("pipeline",
-             "Stages that overlap: while one tile is multiplied, the next ones are on their way. It is full once each "
+             "Stages that overlap: while one tile is multiplied, the next ones are in flight. It is full once each "
              "stage has work; filling it costs time at the start.",
              drawing("Load and multiply overlap", *(box(10 + 40 * i, 6, 38, 18, False, "load") for i in range(4)),
                      *(box(50 + 40 * i, 34, 38, 18, True, "use") for i in range(3)))),
@@ -366,8 +367,8 @@ TERMS: dict[str, Term] = {
              drawing("Four steps one after the other", *(box(10 + 46 * i, 8 + 12 * i, 44, 11, True) for i in range(4))),
              others=("serialises", "serialise")),
         Term("lock",
-             "A word that one thread at a time may hold, taken with an atomic. Lanes of one warp that wait for each "
-             "other need independent lanes, since Volta; in lockstep such a lock never ends.",
+             "A word that one thread at a time may hold, taken with an atomic. In lockstep the lanes that wait "
+             "for it can keep the lane that holds it from going on; since Volta lanes are independent, and it goes on.",
              drawing("One holds the lock, three wait", box(140, 20, 46, 22, True, "lock"),
                      *(box(8 + 30 * i, 22, 20, 18) for i in range(4)), arrow(122, 31, 137, 31)),
              others=("locked",)),
@@ -406,8 +407,8 @@ TERMS: dict[str, Term] = {
                      arrow(100, 27, 100, 36), *(box(40 + 30 * i, 39, 22, 18, True, t) for i, t in enumerate("1336"))),
              others=("scan", "scans", "scanned", "inclusive prefix sum")),
         Term("unrolling",
-             "A loop is written out, by hand or by the compiler: no counter, no comparison, no branch. It needs a "
-             "number of passes that is known when the kernel is compiled.",
+             "A loop is written out, by hand or by the compiler: no counter, no comparison, no branch. No loop is "
+             "left if the number of passes is known when the kernel is compiled; else some passes stand in each turn.",
              drawing("A loop, and its passes written out", line((30, 14), (60, 14), (60, 46), (30, 46)),
                      arrow(30, 46, 30, 16), arrow(74, 30, 104, 30), *bars(4, [(114, 70)] * 4, range(4), (), 10, 14)),
              others=("unroll", "unrolled", "unrolls")),
@@ -426,8 +427,8 @@ TERMS: dict[str, Term] = {
                      box(150, 18, 46, 22, True, "data"), label(100, 22, "latency", "middle")),
              others=("latencies",)),
         Term("bandwidth",
-             "Bytes moved in a second. Here it is the lecture's: the bytes of the input over the time of the whole "
-             "kernel. A reduction reads each number once, so its bandwidth is its speed.",
+             "Bytes moved in a second. Here it is the lecture's: the bytes that the problem needs over the time of "
+             "all launches. A reduction reads each number once, so its bandwidth is its speed.",
              drawing("Many bytes side by side", *(arrow(14, 8 + 11 * i, 186, 8 + 11 * i) for i in range(5))),
              here="Here: {bandwidth_gb_s} GB/s."),
         Term("throughput",
@@ -442,12 +443,12 @@ TERMS: dict[str, Term] = {
              here="Here: {percent_of_peak} of it."),
         Term("speedup",
              "One time over the other, for the same work: 2 means half of the time. The step's speedup counts from "
-             "the rung before, the cumulative one from the first right rung.",
+             "the rung before, the cumulative one from the first rung that does this work right.",
              drawing("Half of the time", *bars(8, [(10, 170), (10, 85)], (1,), ("before", "now"), 18, 26)),
              others=("cumulative",), here="Here: {step} against the rung before, {cumulative} in all."),
         Term("occupancy",
-             "Resident warps over the most that a multiprocessor can hold, 64. Registers, shared memory and block "
-             "size limit it. More warps fill more latency, but full occupancy is rarely needed.",
+             "Resident warps over the most that a multiprocessor can hold: 64 on an H200. Registers, shared memory and "
+             "block size limit it. More warps fill more latency, but full occupancy is rarely needed.",
              drawing("Five of eight places for warps are taken", row(20, range(5)),
                      label(10, 52, "resident"), label(128, 52, "free"))),
         Term("residency",
@@ -457,8 +458,8 @@ TERMS: dict[str, Term] = {
                      box(43, 14, 26, 30, True), box(74, 14, 26, 30, True), box(130, 14, 26, 30), box(162, 14, 26, 30)),
              others=("resident",)),
         Term("Little's law",
-             "Bytes in flight = bandwidth x latency. An H200 moves 4,800 GB/s with a latency of about 600 ns: 2.9 MB "
-             "must be under way at all times, 22 KB on each multiprocessor.",
+             "Bytes in flight = bandwidth x latency. An H200 moves 4,800 GB/s, and one load takes about 640 cycles, "
+             "or 325 ns: at least 1.6 MB must be in flight at all times, 12 KB on each multiprocessor.",
              drawing("A pipe, as long as the latency and as wide as the bandwidth",
                      box(30, 14, 150, 26, True, "in flight"),
                      label(105, 57, "latency", "middle"), arrow(16, 40, 16, 14))),

@@ -12,11 +12,11 @@ extern "C" __global__ void matmul_tiled(const float *M, const float *N, float *P
         // Load one element from M and N into shared memory
         // How do we calculate which elements to load?
 
-        // Wait till all threads finished loading
+        // Wait till all threads finished loading from M and N
 
-        // Compute the dot product from the tiles in shared memory
+        // Compute dot product from shared memory M and N tiles
 
-        // Wait till all threads of the block finish using the tiles
+        // Wait till all threads in block finish using M and N tiles
     }
 
     if (Row < width && Col < width)

@@ -2,6 +2,7 @@
 
 import ast
 import csv
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
@@ -269,6 +270,11 @@ def test_words_without_a_number_ask_for_more():
     assert said(one) == said(every) == "more instructions"
     assert (verdict(one).outcome, verdict(every).outcome) == ("differs", "holds")
     assert 0.5 < verdict(one).value < 1 < 6 < verdict(every).value < 8
+
+
+def test_words_that_name_no_number_are_told_without_one() -> None:
+    bare = [claim.name for claim in CLAIMS if claim.relation == "more than" and re.match(r"\d", said(claim))]
+    assert CLAIMS and not bare
 
 
 def test_the_pairs_of_a_claim_are_multiplied():

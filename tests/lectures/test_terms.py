@@ -9,11 +9,14 @@ from xml.etree import ElementTree
 import pytest
 
 from engine.catalogue import KERNELS, LADDERS, Ladder
+from engine.catalogue.gpu_models import H200
 from engine.history import profiles
 from engine.history.history import look_up
+from engine.history.records import records
 from engine.history.tables import COLUMNS, ladder_table, tile_text, tile_title
 from engine.lectures.terms import TERMS, pattern, sentence, spellings
 from engine.lectures.terms_drawing import HIGH, WIDE
+from engine.model.estimate import gpu
 from engine.plan import describe_launches, settle
 from engine.records import Choice
 from engine.records.counters import COUNTERS, IN_PLOTS, IN_TILES, plotted
@@ -67,6 +70,18 @@ def test_a_term_is_short_drawn_and_found_by_its_name(name: str) -> None:
         x, y, wide, high = (float(shape.get(key, "")) for key in ("x", "y", "width", "height"))
         assert x >= 0 and x + wide <= WIDE and y >= 0 and y + high <= HIGH
     assert {spellings()[found.lower()] for found in FOUND.findall(name.replace("'", "&#x27;"))} == {name}
+
+
+def test_the_figures_of_the_h200_are_those_of_its_record_and_of_the_model() -> None:
+    device = records()["nvidia-h200"].recording.device
+    assert f"{device['l2_bytes'] >> 20} MB on an H200" in TERMS["L2 cache"].text
+    cycles = gpu().constants["dram_latency"]
+    seconds = cycles / (device["clock_max_mhz"] * 1e6)
+    in_flight = H200.bandwidth_gb_s * 1e9 * seconds
+    law = TERMS["Little's law"].text
+    assert f"{round(cycles, -1):.0f} cycles" in law and f"{5 * round(seconds * 1e9 / 5)} ns" in law
+    assert f"{in_flight / 1e6:.1f} MB" in law and f"{in_flight / H200.multiprocessors / 1e3:.0f} KB" in law
+    assert f"{H200.threads // 32} on an H200" in TERMS["occupancy"].text
 
 
 def test_there_are_enough_terms_and_no_spelling_has_two() -> None:

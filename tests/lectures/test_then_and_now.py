@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from engine.catalogue import LADDERS, Ladder
+from engine.catalogue.published import CS121
 from engine.history import history
 from engine.history.history import recorded_for
 from engine.lectures import templates
@@ -36,6 +37,12 @@ def test_no_measured_number_is_typed_in(ladder: Ladder):
         typed = re.sub(r"\{[^}]*\}", "", sentence)
         published = typed.replace("5.5 s are 84 µs for each point", "")  # the lecture's own figure, divided
         assert not re.search(r"\d\s*(µs|ms|GB/s|GFLOP/s|×|times|%)", published), sentence
+
+
+def test_only_a_lecture_without_times_is_said_to_print_none():
+    said = "The lecture prints no times."
+    without = {ladder.lecture for ladder in OWN if any(sentence.startswith(said) for sentence in ladder.today)}
+    assert without == {CS121}, "the others print times or rates of some kernels"
 
 
 def test_a_figure_follows_the_recording_and_says_where_it_comes_from():

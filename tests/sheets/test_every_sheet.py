@@ -53,6 +53,14 @@ def test_start_solution_and_wrong_answers_end_as_the_sheet_says(name: str) -> No
     assert [trial.name for trial in found if counts_of_wrong in trial.sentence and trial.name != START] == []
 
 
+@pytest.mark.parametrize(("n", "status"), [(4000, "ok"), (4096, "ok"), (5000, "wrong"), (20_000, "wrong")])
+def test_the_slides_grid_width_is_right_for_a_small_array_that_the_grid_covers(n: int, status: str) -> None:
+    sheet = load("crovella-grid-stride")
+    assert "at most `blockDim.x * blockDim.x` elements" in sheet.afterwards
+    covered = Choice(sheet.kernel, n, 64, -(-n // 64), device="emulator", source=sheet.start)
+    assert measure(settle(covered)).status == status
+
+
 SHUFFLES = "".join(f"    sum += __shfl_down_sync(0xffffffff, sum, {offset});\n" for offset in (16, 8, 4, 2, 1))
 BY_TWOS = "jump = 1; jump < blockDim.x; jump *= 2) {\n        if (tid % (2 * jump) == 0 && "
 # (sheet, rung that takes the place of its solution, changes of that text)
