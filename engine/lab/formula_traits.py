@@ -42,6 +42,20 @@ def factors_in(line: str) -> frozenset[str]:
     return frozenset(name_of(node) for node in named) - others
 
 
+def divisors_in(line: str) -> frozenset[str]:
+    """Return the parameters by which a line divides, or with whose bits it computes."""
+    nodes = [node for node in ast.walk(parse(line)) if isinstance(node, ast.BinOp) and isinstance(node.op, _DIVIDING)]
+    return frozenset(name_of(node.right) for node in nodes if isinstance(node.right, ast.Name))
+
+
+def compares_plainly(line: str) -> bool:
+    """Return whether a line compares its numbers as they are, and computes nothing before."""
+    compared = [node for node in ast.walk(parse(line)) if isinstance(node, ast.Compare)]
+    sides = [side for node in compared for side in (node.left, *node.comparators)]
+    return all(isinstance(part, _MOVING) or _moves(part) for side in sides for part in _outside_indices(side))
+
+
+_DIVIDING = (ast.Div, ast.FloorDiv, ast.Mod, ast.BitAnd, ast.BitOr, ast.BitXor)
 _FACTORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.BitAnd, ast.BitOr, ast.BitXor)
 
 
@@ -122,7 +136,7 @@ class _Whole(IntEnum):
 _WRAPPING = (ast.Add, ast.Sub, ast.Mult)
 _BITS = (ast.BitAnd, ast.BitOr, ast.BitXor)
 _ADDING = frozenset((
-    "add", "subtract", "multiply", "negative", "abs", "absolute", "sum", "cumsum", "prod", "cumprod", "dot", "matmul",
+    "add", "subtract", "multiply", "negative", "sum", "cumsum", "prod", "cumprod", "dot", "matmul",
     "inner", "vdot", "outer", "convolve", "diff", "square", "trace", "add.reduce", "add.accumulate", "multiply.reduce",
     "multiply.accumulate",
 ))  # fmt: skip
@@ -181,6 +195,8 @@ def _of_call(name: str, given: list[ast.expr]) -> _Whole:
         return chosen if _whole_of(given[0]) is _Whole.EXACT else _Whole.FREE
     if name in _OF_BITS or name in OF_PARTS or name in MOVING:
         return min(map(_whole_of, given), default=_Whole.FREE)
+    if name in ("abs", "absolute"):
+        return min(_Whole.WRAPPED, _exact_of(*given))
     if name in _ADDING:
         return min([_Whole.WRAPPED, *map(_whole_of, given)])
     return _exact_of(*given) if name in _MOVES or name in _COUNTING else _Whole.FREE

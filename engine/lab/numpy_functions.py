@@ -42,6 +42,13 @@ def _function(name: str, slope: Callable[[Array], Array]) -> Callable[[Value], V
     return apply
 
 
+def _exp(one: Value) -> Value:
+    """Return the powers of e. A kernel may compute them as 2 ** (x / log(2)), whose exponent is rounded."""
+    x = one.of.astype(np.float64)
+    made = np.exp(x)
+    return rounded(made, made * (one.off + np.where(np.isfinite(x), np.abs(x), 0)), _HALF_UNITS["exp"])
+
+
 def _sum(one: Value, axis: int | None = None, keepdims: int = 0) -> Value:
     kept = bool(keepdims)
     made = np.sum(one.of, axis=axis, keepdims=kept)
@@ -265,7 +272,7 @@ REDUCING = ("maximum", "minimum", "bitwise_and", "bitwise_or", "bitwise_xor", "l
 
 
 FUNCTIONS: dict[str, Callable[..., Value]] = {
-    "exp": _function("exp", np.exp),
+    "exp": _exp,
     "exp2": _function("exp2", lambda x: np.log(2) * np.exp2(x)),
     "log": _function("log", lambda x: 1 / x),
     "log2": _function("log2", lambda x: 1.5 / x),

@@ -15,7 +15,17 @@ import numpy as np
 
 from engine.catalogue.data import extremes, turned_place
 from engine.lab.arguments import array_names
-from engine.lab.formula_traits import bounds_in, factors_in, is_decided, moved_in, names_in, powers_in, wraps_in
+from engine.lab.formula_traits import (
+    bounds_in,
+    compares_plainly,
+    divisors_in,
+    factors_in,
+    is_decided,
+    moved_in,
+    names_in,
+    powers_in,
+    wraps_in,
+)
 from engine.lab.kernel_traits import compared_with, stored_only
 from engine.lab.kernels import OwnKernel
 from engine.lab.odd_one import numbers_that_decide
@@ -33,6 +43,8 @@ _FALLING = 7  # the trial of sorts in which the numbers fall
 _EQUAL = 1  # the trial in which some numbers are equal to the line's bounds
 _UNWRITTEN = 1  # the trial in which arrays without a fill do not start with zeros
 _EXACT = 2.0**53  # up to which a double has all whole numbers
+_SIGNED = 2**63 - 1  # the largest whole number of a formula
+_SAFE = 2**14  # sums of a few squares of such numbers are ints
 _BEYOND_INT = 2**22 + 1  # times 512 and more is no int
 _SHIFT = -1000.0  # exp() of numbers near this is 0 in every type, and infinite near its opposite
 
@@ -65,15 +77,26 @@ def fitting(setup: Setup, made: Launching, own: OwnKernel, trial: int = 0) -> La
     if trial == _UNWRITTEN:
         passed |= _without_content(setup, passed, own)
     if isinstance(right, Formula):
-        factors = {*floats, *(_small(setup, passed) & factors_in(right.line))}
-        passed |= {name: passed[name] + trial for name in factors if _is_number(passed[name])}
-        passed |= _of_formula(right, passed, filled, trial, own)
+        factors = {*floats, *(_small(setup, passed) & factors_in(right.line))} & names_in(right.line)
+        divisors = divisors_in(right.line)
+        passed |= {
+            name: _another(passed[name], trial, name in divisors) for name in factors if _is_number(passed[name])
+        }
+        passed |= _of_formula(right, passed, filled, {*floats}, trial, own)
     else:
         whole = _small(setup, passed) if reference_named(right.reference).wraps else set()  # others are sizes
         # A factor that is cut to a whole number gives a wrong answer.
         more = dict.fromkeys(whole, trial) | dict.fromkeys(floats, trial / 2)
         passed |= _of_reference(right, passed, filled, more, trial)
     return replace(made, arguments=tuple(passed.values()))
+
+
+def _another(number: float, trial: int, divides: bool) -> float:
+    """Return another number of the same sign. `divides`: a divisor that is a power of two stays one, as a kernel may
+    shift in place of dividing."""
+    if divides and isinstance(number, int) and number > 1 and number & (number - 1) == 0:
+        return number << trial
+    return number - trial if number < 0 else number + trial
 
 
 def _small(setup: Setup, passed: Mapping[str, Any]) -> set[str]:
@@ -138,22 +161,23 @@ def _of_reference(
 
 
 def _of_formula(
-    right: Formula, passed: Mapping[str, Any], filled: set[str], trial: int, own: OwnKernel
+    right: Formula, passed: Mapping[str, Any], filled: set[str], floats: set[str], trial: int, own: OwnKernel
 ) -> dict[str, Any]:
     """Return the arrays with other numbers, of `filled`: those of a line that only moves and compares numbers have any
-    number of their type."""
+    number of their type. `floats`: the parameters that are single floats."""
     out = passed.get(right.out)
     arrays = {name: one for name, one in passed.items() if isinstance(one, np.ndarray) and name in filled and one.size}
     used, moved, powers = names_in(right.line), moved_in(right.line), powers_in(right.line)
-    wraps = wraps_in(right.line)
+    fractions = floats | {name for name, one in passed.items() if isinstance(one, np.ndarray) and one.dtype.kind == "f"}
+    wraps = frozenset[str]() if fractions & used else wraps_in(right.line)
     decided = [name for name, array in arrays.items() if name in used and array.dtype.kind in "iuf"]
     if trial >= LARGE and decided and is_decided(right.line):
         every = {name: one for name, one in passed.items() if isinstance(one, np.ndarray)}
         numbers = {name: one for name, one in passed.items() if _is_number(one)}
-        near = (*(bounds_in(right.line) or ()), *compared_with(own, arrays[decided[0]].dtype.kind))
+        near = _near(right.line, own, arrays[decided[0]].dtype)
         found = numbers_that_decide(right.line, every, decided, numbers, near, trial)
         if found:
-            return found
+            return _in_signed_words(found)
     changed = dict[str, Any]()
     for place, (name, array) in enumerate(arrays.items()):
         if name in moved and trial >= LARGE:
@@ -168,10 +192,24 @@ def _of_formula(
         elif trial and name in powers and array.dtype.kind == "f":
             changed[name] = _powers(array, trial)
         elif trial == _EQUAL and name in used and array.dtype.kind in "iuf":
-            bounds = bounds_in(right.line)
-            more = () if bounds is None else (*bounds, *compared_with(own, array.dtype.kind))
-            changed[name] = _with_bounds(array, more)
-    return changed
+            divides = bounds_in(right.line) is None
+            changed[name] = _with_bounds(array, () if divides else _near(right.line, own, array.dtype))
+    return _in_signed_words(changed)
+
+
+def _in_signed_words(changed: Mapping[str, Array]) -> dict[str, Array]:
+    """Return arrays of which no number is larger than those of a formula."""
+    return {name: one & one.dtype.type(_SIGNED) if one.dtype == np.uint64 else one for name, one in changed.items()}
+
+
+def _near(line: str, own: OwnKernel, kind: np.dtype[Any]) -> tuple[float, ...]:
+    """Return the numbers with which a line and its kernel compare others, but for those to which the kernel's type
+    rounds one of the line. If a line computes before it compares, the numbers are so small that no int overflows."""
+    bounds, plainly = bounds_in(line) or (), compares_plainly(line)
+    compared = compared_with(own, kind.kind) if plainly or kind.kind != "f" else ()
+    rounded = {kind.type(bound) for bound in bounds if kind.kind == "f"} - {*bounds}
+    near = (*bounds, *(number for number in compared if kind.kind != "f" or kind.type(number) not in rounded))
+    return tuple(number for number in near if plainly or abs(number) <= _SAFE)
 
 
 def _powers(numbers: Array, trial: int) -> Array:
