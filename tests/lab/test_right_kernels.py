@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.lab.checking import Checked, check_own
-from engine.lab.formula_traits import compares_plainly, divisors_in
+from engine.lab.formula_traits import added_in, bounds_in, choices_in, compares_plainly, divisors_in
 from engine.lab.setups import setup_of
 from engine.lab.structures import element_of
 
@@ -53,6 +53,11 @@ RIGHT = (
     # a parameter is a float, and so are the numbers of a line
     ("y = (1 - a) * x", f"float a, {FLOATS}", "0.999", "y[i] = (1 - a) * x[i];"),
     ("y = (1 - 0.999) * x", FLOATS, "", "y[i] = (1 - 0.999f) * x[i];"),
+    ("y = x / (1 - p)", f"float p, {FLOATS}", "0.5", "y[i] = x[i] * (1 / (1 - p));"),
+    ("y = np.where(x > t, x, 0)", f"float t, {FLOATS}", "0.3", "y[i] = x[i] > t ? x[i] : 0;"),
+    ("y = 255 * (x > t)", "int t, const unsigned char *x, unsigned char *y", "128", "y[i] = x[i] > t ? 255 : 0;"),
+    ("y = x / np.sqrt(x * x + 1e-5)", FLOATS, "", "y[i] = x[i] * rsqrtf(x[i] * x[i] + 1e-5f);"),
+    ("y = np.clip(x, low, high)", f"float low, float high, {FLOATS}", "-1, 1", "y[i] = fmaxf(low, fminf(high, x[i]));"),
     # fast functions, and what becomes zero on the way
     ("y = np.exp(x)", FLOATS, "", "y[i] = __expf(x[i]);"),
     ("y = x / (1 + np.exp(-x))", FLOATS, "", "y[i] = x[i] / (1 + expf(-x[i]));"),
@@ -73,10 +78,59 @@ def test_a_right_kernel_is_right(line: str, parameters: str, arguments: str, bod
         ("y = x % k", "int k, const unsigned *x, unsigned *y", "16", "y[i] = x[i] & 15;"),
         ("y = x // k", "int k, const int *x, int *y", "-2", "y[i] = (int)floor((double)x[i] / -2);"),
         ("y = np.where(x > 0.3, x, 0)", FLOATS, "", "y[i] = x[i] > 0.31f ? x[i] : 0;"),
+        # numbers that are equal to a parameter
+        ("y = np.where(x > t, 1, 0)", "float t, const float *x, int *y", "0.3", "y[i] = x[i] >= t;"),
+        ("y = np.where(x > t, x, 0)", "int t, const int *x, int *y", "5", "y[i] = x[i] >= t ? x[i] : 0;"),
+        # parameters that the kernel ignores, or confuses
+        ("y = 255 * (x > t)", "int t, const int *x, int *y", "300", "y[i] = x[i] > 300 ? 255 : 0;"),
+        (
+            "y = np.clip(x, low, high)",
+            f"float low, float high, {FLOATS}",
+            "-1, 1",
+            "y[i] = fmaxf(-high, fminf(high, x[i]));",
+        ),
+        (
+            "y = np.clip(x, low, high)",
+            "int low, int high, const int *x, int *y",
+            "-10, 10",
+            "y[i] = max(-10, min(10, x[i]));",
+        ),
+        ("y = a * x", f"float a, {FLOATS}", "2", "y[i] = (int)a * x[i];"),
+        # a small number that is added
+        ("y = x / np.sqrt(x * x + 1e-5)", FLOATS, "", "y[i] = x[i] * rsqrtf(x[i] * x[i]);"),
     ],
 )
 def test_its_near_miss_is_wrong(line: str, parameters: str, arguments: str, body: str) -> None:
     assert checked(line, parameters, arguments, body).measurement.status == "wrong"
+
+
+def test_a_number_with_the_low_bits_of_zero_is_not_zero() -> None:
+    text = ELEMENT % ("const int *x, int *r", "if (%s) atomicAdd(r, 1);")
+    setup = setup_of("f<<<2, 256>>>(int32[n]=random, int32[1]=zeros, n)", "r = np.count_nonzero(x)")
+    for body, status in (("x[i]", "ok"), ("x[i] & 0xffff", "wrong"), ("true", "wrong"), ("x[i] > 0", "wrong")):
+        assert check_own(setup, 500, text % body, "mine.cu").measurement.status == status
+
+
+def test_a_search_that_leaves_out_the_first_number_is_wrong_though_it_compares_with_a_constant() -> None:
+    text = """__global__ void f(const int *x, int *r, int n) {
+        int most = -2147483648;
+        for (int i = FIRST; i < n; i++) most = max(most, x[i] == 77 ? 77 : x[i]);
+        *r = most;
+    }"""
+    setup = setup_of("f<<<1, 1>>>(int32[n]=random, int32[1], n)", "r = x.max()")
+    for first, status in (("0", "ok"), ("1", "wrong")):
+        assert check_own(setup, 100, text.replace("FIRST", first), "mine.cu").measurement.status == status
+
+
+def test_a_radius_that_the_kernel_ignores_is_smaller_in_a_trial() -> None:
+    text = """__global__ void f(const int *x, int *y, int r, int n) {
+        int i = blockIdx.x * 128 + threadIdx.x, sum = 0;
+        for (int k = max(0, i - R); k <= min(n - 1, i + R); k++) sum += x[k];
+        if (i < n) y[i] = sum;
+    }"""
+    setup = setup_of("f<<<(n + 127) / 128, 128>>>(int32[n]=random, int32[n], 3, n)", "y = stencil(x, r)")
+    for radius, status in (("r", "ok"), ("3", "wrong")):
+        assert check_own(setup, 300, text.replace("R)", f"{radius})"), "mine.cu").measurement.status == status
 
 
 @pytest.mark.parametrize(
@@ -113,3 +167,5 @@ def test_a_launch_of_one_element_is_not_tried_without_any() -> None:
 def test_divisors_and_plain_comparisons() -> None:
     assert divisors_in("x // k + m * x % 2") == {"k"}
     assert compares_plainly("where(x[1:] > -5, x.max() < y, 2 * x)") and not compares_plainly("x * x > 5")
+    assert bounds_in("where(x > t, 3, y == 2)", {"t": 0.5}) == (2, 0.5)
+    assert added_in("x * 0.001 + 1e-5 + y") == 1e-5 and choices_in("clip(x, a, b) + (x > c) * b") == {"a", "c", "x"}
