@@ -28,6 +28,7 @@ from engine.lab.bounded import (
 )
 from engine.records import Array, NotRunnable
 
+_HALF_UNIT_OF = (2.0**-53, 2.0**-24, 2.0**-11)  # one in a double, a float and a half
 _MOST_ERRORS = 1 << 22  # elements of erf, which NumPy does not have
 _HALF_UNITS = {"exp": 4, "exp2": 4, "log": 4, "log2": 4, "log10": 6, "sin": 4, "cos": 4, "tan": 8, "tanh": 6, "sqrt": 2,
                "arctan": 6, "arcsin": 8, "arccos": 8, "sinh": 8, "cosh": 6, "expm1": 4, "log1p": 4,
@@ -105,8 +106,8 @@ def _norm(one: Value, axis: int | None = None, keepdims: int = 0) -> Value:
 
 
 def _median(one: Value, axis: int | None = None, keepdims: int = 0) -> Value:
-    made = np.asarray(np.median(one.of, axis=axis, keepdims=bool(keepdims)))
-    return rounded(made, np.asarray(np.max(one.off, axis=axis, keepdims=bool(keepdims))))
+    made = _ordered(lambda numbers: np.asarray(np.median(numbers, axis=axis, keepdims=bool(keepdims))), one)
+    return rounded(made.of, made.off)
 
 
 def _cumprod(one: Value, axis: int | None = None) -> Value:
@@ -119,9 +120,7 @@ def _of_ufunc(name: str, how: str) -> Callable[..., Value]:
 
     def apply(one: Value, axis: int | None = 0, keepdims: int = 0) -> Value:
         more = {"keepdims": bool(keepdims)} if how == "reduce" else {}
-        made = np.asarray(getattr(getattr(np, name), how)(one.of, axis=axis, **more))
-        off = np.full(made.shape, one.off.max(initial=0)) if made.dtype.kind == "f" else np.zeros(made.shape)
-        return Value(made, off)
+        return _ordered(lambda numbers: np.asarray(getattr(getattr(np, name), how)(numbers, axis=axis, **more)), one)
 
     return apply
 
@@ -170,7 +169,21 @@ def _take(one: Value, at: Value, axis: int | None = None) -> Value:
 
 
 def _sorted(one: Value, axis: int = -1) -> Value:
-    return Value(np.sort(one.of, axis=axis), np.full(one.of.shape, one.off.max(initial=0)))
+    return _ordered(lambda numbers: np.sort(numbers, axis=axis), one)
+
+
+def _ordered(function: Callable[..., Array], *values: Value) -> Value:
+    """Apply a function whose values grow with the numbers, such as a sort: the bound is how far they move if all
+    numbers are as much larger or smaller as their bounds allow, in any type."""
+    fits(*values)
+    made = np.asarray(function(*(one.of for one in values)))
+    if made.dtype.kind != "f":
+        return exact(made)
+    off = np.zeros(made.shape)
+    for unit in _HALF_UNIT_OF:
+        for side in (unit, -unit):
+            off = np.fmax(off, (function(*(one.of + side * one.off for one in values)) - made) / side)
+    return Value(made, off)
 
 
 def _sizes(given: Sequence[Value]) -> list[int]:
@@ -197,6 +210,10 @@ def _moved(name: str) -> Callable[..., Value]:
 
 def _chosen(name: str) -> Callable[..., Value]:
     return lambda *values: plain(getattr(np, name), *values)
+
+
+def _between(name: str) -> Callable[..., Value]:
+    return lambda one, two: _ordered(getattr(np, name), one, two)
 
 
 def _arange(*given: Value) -> Value:
@@ -296,6 +313,7 @@ FUNCTIONS: dict[str, Callable[..., Value]] = {
     **{name: _of_axis(name) for name in ("max", "min", "argmax", "argmin", "any", "all")},
     **{name: _moved(name) for name in MOVING},
     **{name: _chosen(name) for name in (*COMPARING, *EXACT)},
+    **{name: _between(name) for name in ("maximum", "minimum", "fmax", "fmin")},
     "add": add, "subtract": subtract, "multiply": multiply, "divide": divide, "true_divide": divide, "power": power,
     "negative": lambda one: Value(-one.of, one.off), "reciprocal": lambda one: divide(exact(np.asarray(1.0)), one),
     "dot": matmul, "matmul": matmul, "inner": matmul, "vdot": matmul, "outer": _outer, "convolve": _convolve,
@@ -304,7 +322,7 @@ FUNCTIONS: dict[str, Callable[..., Value]] = {
     "zeros_like": lambda one: exact(np.zeros_like(one.of)), "ones_like": lambda one: exact(np.ones_like(one.of)),
     "len": lambda one: exact(np.asarray(len(one.of))),
     "diff": lambda one: subtract(indexed(one, slice(1, None)), indexed(one, slice(None, -1))),
-    "clip": lambda one, low, high: plain(np.clip, one, low, high),
+    "clip": lambda one, low, high: _ordered(np.clip, one, low, high),
     "square": lambda one: multiply(one, one),
     "trace": lambda one: _sum(_moved("diag")(one)),
     "argsort": lambda one: exact(np.argsort(one.of, kind="stable")),
