@@ -180,9 +180,11 @@ def _ordered(function: Callable[..., Array], *values: Value) -> Value:
     if made.dtype.kind != "f":
         return exact(made)
     off = np.zeros(made.shape)
+    bounds = [np.where(np.isnan(one.off), 0, one.off) for one in values]  # the root of 0 has none
     for unit in _HALF_UNIT_OF:
         for side in (unit, -unit):
-            off = np.fmax(off, (function(*(one.of + side * one.off for one in values)) - made) / side)
+            moved = [one.of + side * bound for one, bound in zip(values, bounds, strict=True)]
+            off = np.fmax(off, (function(*moved) - made) / side)
     return Value(made, off)
 
 

@@ -82,6 +82,12 @@ def test_a_number_that_is_chosen_has_its_own_bound(line: str) -> None:
     assert check(line, KNOWN, {}, made, "out").at == at
 
 
+def test_the_root_of_zero_takes_no_bound_from_another_number() -> None:
+    made = np.maximum(X.astype(np.float64) ** 3, 0)
+    assert value_of("np.maximum(x ** 3, np.sqrt(0 * x))", KNOWN, {}).off[made > 0].min() > 0
+    assert check("np.maximum(x ** 3, np.sqrt(0 * x))", KNOWN, {}, made.astype(np.float32), "out").ok
+
+
 def test_the_error_function_is_that_of_cuda() -> None:
     wanted = np.array([0.5 * each * (1 + math.erf(each / math.sqrt(2))) for each in X.astype(float).tolist()])
     assert np.allclose(value_of("0.5 * x * (1 + erf(x / sqrt(2)))", KNOWN, {}).of, wanted, rtol=1e-14)
