@@ -145,6 +145,12 @@ def _by_field(
     return sorted(zip(fields, values, strict=True), key=lambda pair: pair[0].offset)
 
 
+def as_held(parameter: Parameter, argument: Any) -> Any:
+    """Return an argument as the kernel has it: a Python number rounded to a float of 4 bytes, another one as it is."""
+    rounds = isinstance(argument, float) and parameter.kind == "f" and parameter.size == 4
+    return float(np.float32(argument)) if rounds else argument
+
+
 def place_arguments(device: Device, handed: LaunchArguments) -> tuple[tuple[bytes, ...], dict[str, DeviceArray]]:
     """Copy the arrays and textures to the emulated device, and return the arrays by name with the bytes of every
     argument."""

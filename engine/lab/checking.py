@@ -271,7 +271,9 @@ def _sizes_near(n: int, setup: Setup) -> tuple[int, ...]:
     with one more than it. At these the last block is full, or has one element."""
     block = max(1, evaluate(setup.block[0], {"n": n}))
     full = n - n % block
-    return tuple(size for size in dict.fromkeys((n - 1, n + 1, *((full + 1, full) if full else ()))) if size != n)
+    return tuple(
+        size for size in dict.fromkeys((n - 1, n + 1, *((full + 1, full) if full else ()))) if size not in (0, n)
+    )
 
 
 RIGHT_SINCE_VOLTA = (
@@ -363,7 +365,7 @@ def _checked_own(
             made.grid, made.block, made.arguments, shared=made.shared, cooperative=setup.cooperative,
             schedule=schedule, seconds=SECONDS,
         )  # fmt: skip
-        found = _check(setup, made, own, run)
+        found = _check(setup, run)
     except _FAILURES as error:
         return _failed(asked, error, file_name)
     made_of = _record(asked, own, run, found, _changed_inputs(setup, made, own, run))
@@ -407,7 +409,7 @@ def time_own(setup: Setup, n: int, text: str, file_name: str) -> Measurement:
     made = fitting(setup, made, own)
     sizes, together = (made.grid, made.block, made.arguments), setup.cooperative
     run = own.run(*sizes, shared=made.shared, cooperative=together, device="gpu")
-    found = _check(setup, made, own, run)
+    found = _check(setup, run)
     status, reason = verdict(found, ()) if found else ("ok", None)
     right = status == "ok"
     timing = own.time(*sizes, shared=made.shared, cooperative=together) if right else None
@@ -419,13 +421,12 @@ def _sized(asked: Choice, made: Launching) -> Choice:
     return replace(asked, block_size=prod(made.block), grid_size=prod(made.grid))
 
 
-def _check(setup: Setup, made: Launching, own: OwnKernel, run: KernelRun) -> Check | None:
+def _check(setup: Setup, run: KernelRun) -> Check | None:
     """Compare the answer with what is right of the arguments as they were passed; None if nothing says that."""
     right = setup.right
     if right is None:
         return None
-    passed = dict(zip(array_names(own.parameters, None), made.arguments, strict=True))
-    found = check_right(right, passed, run.arrays)
+    found = check_right(right, run.passed, run.arrays)
     return with_elements(run.arrays[right.out], found)
 
 

@@ -40,6 +40,7 @@ from engine.records import Array, Check, NotRunnable
 
 LONGEST, MOST_NODES = 400, 400
 _SLACK = 2.0  # a kernel may round an intermediate value once more than the line does
+_FLUSHED, _NOTHING = 2**10, 1e-30  # a factor of a number that has become zero; what counts as zero in any case
 
 
 # Names of parameters that are words of Python; they are read with an underscore behind them.
@@ -56,6 +57,8 @@ def check(line: str, arrays: Mapping[str, Array], numbers: Mapping[str, float], 
     """
     made = value_of(line, arrays, numbers)
     flat = found.ravel()
+    if not made.of.size:
+        raise NotRunnable(f"{line} has no elements.")
     if made.of.size > flat.size:
         raise NotRunnable(f"`{out}` has room for {flat.size:,} numbers, but {line} has {made.of.size:,}.")
     if flat.dtype.kind not in "biuf":
@@ -68,11 +71,13 @@ def check(line: str, arrays: Mapping[str, Array], numbers: Mapping[str, float], 
             cast = wanted.astype(flat.dtype)
         if made.exact:
             return checks.equal(flat, cast, note, columns)
-        # Infinities and NaN must be the same; a number below the smallest normal one may have become zero.
+        # Infinities and NaN must be the same; a number below the smallest normal one may have become zero
+        # before it was multiplied, as 1 / (1 + exp(-x)) has in x / (1 + exp(-x)).
         same = ~np.isfinite(cast) & ((cast == flat) | (np.isnan(cast) & np.isnan(flat)))
         flat, wanted, off = (np.where(same, 0, each) for each in (flat, wanted.astype(np.float64), off))
         kind = np.finfo(flat.dtype)
-        bound = float(kind.eps) / 2 * (_SLACK * off + np.abs(wanted)) + float(kind.tiny)
+        tiny = float(kind.tiny)
+        bound = float(kind.eps) / 2 * (_SLACK * off + np.abs(wanted)) + max(tiny, min(_FLUSHED * tiny, _NOTHING))
         return checks.within(flat, wanted, bound, note, columns)
     if wanted.dtype.kind == "f":
         if not np.array_equal(wanted, np.trunc(wanted)):
@@ -138,7 +143,8 @@ def _evaluate(node: ast.expr, known: Mapping[str, Value], line: str) -> Value:
 
     match node:
         case ast.Constant(value=bool() | int() | float() as number) if abs(number) < 2**63:
-            return exact(np.asarray(number))
+            rounds = isinstance(number, float) and number != float(np.float32(number))  # in the kernel, too
+            return Value(np.asarray(number), np.asarray(abs(number))) if rounds else exact(np.asarray(number))
         case ast.Name():
             name = name_of(node)
             if name not in known:

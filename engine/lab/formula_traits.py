@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum
+from math import isfinite
 
 from engine.lab.formula import CAST, KINDS, function_of, name_of, parse
 from engine.lab.numpy_functions import COMPARING, MOVING, OF_PARTS
@@ -20,28 +22,79 @@ def moved_in(line: str) -> frozenset[str]:
     return names_in(line) if all(isinstance(part, _MOVING) or _moves(part) for part in parts) else frozenset()
 
 
-def bounds_in(line: str) -> tuple[float, ...] | None:
-    """Return the numbers with which a line compares others; None if it divides, as they may become divisors."""
+def bounds_in(line: str, numbers: Mapping[str, float] | None = None) -> tuple[float, ...] | None:
+    """Return the numbers with which a line compares others; None if it divides, as they may become divisors.
+
+    `numbers`: the parameters that are numbers.
+    """
     nodes = list(ast.walk(parse(line)))
     if any(isinstance(node, ast.Div | ast.FloorDiv | ast.Mod) for node in nodes):
         return None
-    sides = [side for node in nodes if isinstance(node, ast.Compare) for side in (node.left, *node.comparators)]
-    return tuple(side.value for side in sides if isinstance(side, ast.Constant) and isinstance(side.value, int | float))
+    sides = _compared(nodes)
+    written = [side.value for side in sides if isinstance(side, ast.Constant)]
+    passed = [(numbers or {}).get(name_of(side)) for side in sides if isinstance(side, ast.Name)]
+    return tuple(each for each in (*written, *passed) if isinstance(each, int | float) and isfinite(each))
+
+
+def _compared(nodes: Iterable[ast.AST]) -> list[ast.expr]:
+    """Return the sides of a line's comparisons."""
+    compared = [node for node in nodes if isinstance(node, ast.Compare)]
+    return [side for node in compared for side in (node.left, *node.comparators)]
+
+
+def added_in(line: str) -> float:
+    """Return the smallest positive number that a line adds, such as 1e-5; 0 if there is none."""
+    nodes = [node for node in ast.walk(parse(line)) if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add)]
+    sides = [side.value for node in nodes for side in (node.left, node.right) if isinstance(side, ast.Constant)]
+    return min((side for side in sides if isinstance(side, float) and side > 0), default=0.0)
 
 
 def factors_in(line: str) -> frozenset[str]:
-    """Return the parameters that are only operands of arithmetic or comparisons: no sizes, indices or shifts."""
+    """Return the parameters that are only operands of arithmetic, comparisons or choices: no sizes, indices or
+    shifts."""
     tree = parse(line)
     nodes = [node for node in ast.walk(tree) if isinstance(node, ast.BinOp) and isinstance(node.op, _FACTORS)]
-    operands = [side for node in nodes for side in (node.left, node.right)]
-    compared = [node for node in ast.walk(tree) if isinstance(node, ast.Compare)]
-    operands += [side for node in compared for side in (node.left, *node.comparators)]
-    inside = {id(side) for side in operands}
+    return _only_among([side for node in nodes for side in (node.left, node.right)] + _chosen(tree), tree)
+
+
+def choices_in(line: str) -> frozenset[str]:
+    """Return the parameters that are only compared or chosen."""
+    tree = parse(line)
+    return _only_among(_chosen(tree), tree)
+
+
+def _chosen(tree: ast.expr) -> list[ast.expr]:
+    """Return what a line compares, and among what it chooses."""
+    found = _compared(ast.walk(tree))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            name, given = function_of(node.func, node.args)
+            found += given if name in _CHOOSING else []
+    return found
+
+
+def _only_among(parts: Sequence[ast.expr], tree: ast.expr) -> frozenset[str]:
+    """Return the parameters that are some of these parts of a line, and nowhere else."""
+    inside = {id(part) for part in parts}
     named = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
     others = {name_of(node) for node in named if id(node) not in inside}
     return frozenset(name_of(node) for node in named) - others
 
 
+def divisors_in(line: str) -> frozenset[str]:
+    """Return the parameters by which a line divides, or with whose bits it computes."""
+    nodes = [node for node in ast.walk(parse(line)) if isinstance(node, ast.BinOp) and isinstance(node.op, _DIVIDING)]
+    return frozenset(name_of(node.right) for node in nodes if isinstance(node.right, ast.Name))
+
+
+def compares_plainly(line: str) -> bool:
+    """Return whether a line compares its numbers as they are, and computes nothing before."""
+    sides = _compared(ast.walk(parse(line)))
+    return all(isinstance(part, _MOVING) or _moves(part) for side in sides for part in _outside_indices(side))
+
+
+_DIVIDING = (ast.Div, ast.FloorDiv, ast.Mod, ast.BitAnd, ast.BitOr, ast.BitXor)
+_CHOOSING = frozenset((*COMPARING, "clip", "where"))
 _FACTORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.BitAnd, ast.BitOr, ast.BitXor)
 
 
@@ -52,11 +105,12 @@ def is_decided(line: str) -> bool:
         case ast.Call(func=ast.Name() | ast.Attribute() as function, args=given):
             name, given = function_of(function, given)
             inside = [part for each in given for part in ast.walk(each)]
-            return name in _ASKING and any(isinstance(part, ast.Compare) for part in inside)
+            return name in _TRUTHS or (name in _ASKING and any(isinstance(part, ast.Compare) for part in inside))
     return False
 
 
-_ASKING = frozenset(("any", "all", "sum", "mean", "count_nonzero", "argmax", "argmin", CAST))
+_TRUTHS = frozenset(("any", "all", "count_nonzero"))
+_ASKING = frozenset(("sum", "mean", "argmax", "argmin", CAST))
 
 
 def powers_in(line: str) -> frozenset[str]:
@@ -122,7 +176,7 @@ class _Whole(IntEnum):
 _WRAPPING = (ast.Add, ast.Sub, ast.Mult)
 _BITS = (ast.BitAnd, ast.BitOr, ast.BitXor)
 _ADDING = frozenset((
-    "add", "subtract", "multiply", "negative", "abs", "absolute", "sum", "cumsum", "prod", "cumprod", "dot", "matmul",
+    "add", "subtract", "multiply", "negative", "sum", "cumsum", "prod", "cumprod", "dot", "matmul",
     "inner", "vdot", "outer", "convolve", "diff", "square", "trace", "add.reduce", "add.accumulate", "multiply.reduce",
     "multiply.accumulate",
 ))  # fmt: skip
@@ -181,6 +235,8 @@ def _of_call(name: str, given: list[ast.expr]) -> _Whole:
         return chosen if _whole_of(given[0]) is _Whole.EXACT else _Whole.FREE
     if name in _OF_BITS or name in OF_PARTS or name in MOVING:
         return min(map(_whole_of, given), default=_Whole.FREE)
+    if name in ("abs", "absolute"):
+        return min(_Whole.WRAPPED, _exact_of(*given))
     if name in _ADDING:
         return min([_Whole.WRAPPED, *map(_whole_of, given)])
     return _exact_of(*given) if name in _MOVES or name in _COUNTING else _Whole.FREE

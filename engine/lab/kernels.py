@@ -39,6 +39,7 @@ from engine.lab.arguments import (
     LaunchArguments,
     Structure,
     array_names,
+    as_held,
     contents,
     convert_arguments,
     place_arguments,
@@ -293,7 +294,8 @@ class OwnKernel:
             check_fits(step, _model(gpu))
         given = dict(symbols or {})
         # An array of a GPU is here as its copy on the host.
-        passed = {**given, **dict(zip(called, args, strict=True)), **handed.arrays}
+        numbers = map(as_held, self.parameters, args)
+        passed = {**given, **dict(zip(called, numbers, strict=True)), **handed.arrays}
         sums = _sums_of(passed)
         if device == "gpu":
             if schedule is not None:

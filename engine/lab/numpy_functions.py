@@ -28,6 +28,7 @@ from engine.lab.bounded import (
 )
 from engine.records import Array, NotRunnable
 
+_HALF_UNIT_OF = (2.0**-53, 2.0**-24, 2.0**-11)  # one in a double, a float and a half
 _MOST_ERRORS = 1 << 22  # elements of erf, which NumPy does not have
 _HALF_UNITS = {"exp": 4, "exp2": 4, "log": 4, "log2": 4, "log10": 6, "sin": 4, "cos": 4, "tan": 8, "tanh": 6, "sqrt": 2,
                "arctan": 6, "arcsin": 8, "arccos": 8, "sinh": 8, "cosh": 6, "expm1": 4, "log1p": 4,
@@ -40,6 +41,13 @@ def _function(name: str, slope: Callable[[Array], Array]) -> Callable[[Value], V
         return rounded(getattr(np, name)(x), np.abs(slope(x)) * one.off, _HALF_UNITS[name])
 
     return apply
+
+
+def _exp(one: Value) -> Value:
+    """Return the powers of e. A kernel may compute them as 2 ** (x / log(2)), whose exponent is rounded."""
+    x = one.of.astype(np.float64)
+    made = np.exp(x)
+    return rounded(made, made * (one.off + np.where(np.isfinite(x), np.abs(x), 0)), _HALF_UNITS["exp"])
 
 
 def _sum(one: Value, axis: int | None = None, keepdims: int = 0) -> Value:
@@ -98,8 +106,8 @@ def _norm(one: Value, axis: int | None = None, keepdims: int = 0) -> Value:
 
 
 def _median(one: Value, axis: int | None = None, keepdims: int = 0) -> Value:
-    made = np.asarray(np.median(one.of, axis=axis, keepdims=bool(keepdims)))
-    return rounded(made, np.asarray(np.max(one.off, axis=axis, keepdims=bool(keepdims))))
+    made = _ordered(lambda numbers: np.asarray(np.median(numbers, axis=axis, keepdims=bool(keepdims))), one)
+    return rounded(made.of, made.off)
 
 
 def _cumprod(one: Value, axis: int | None = None) -> Value:
@@ -112,9 +120,7 @@ def _of_ufunc(name: str, how: str) -> Callable[..., Value]:
 
     def apply(one: Value, axis: int | None = 0, keepdims: int = 0) -> Value:
         more = {"keepdims": bool(keepdims)} if how == "reduce" else {}
-        made = np.asarray(getattr(getattr(np, name), how)(one.of, axis=axis, **more))
-        off = np.full(made.shape, one.off.max(initial=0)) if made.dtype.kind == "f" else np.zeros(made.shape)
-        return Value(made, off)
+        return _ordered(lambda numbers: np.asarray(getattr(getattr(np, name), how)(numbers, axis=axis, **more)), one)
 
     return apply
 
@@ -163,7 +169,23 @@ def _take(one: Value, at: Value, axis: int | None = None) -> Value:
 
 
 def _sorted(one: Value, axis: int = -1) -> Value:
-    return Value(np.sort(one.of, axis=axis), np.full(one.of.shape, one.off.max(initial=0)))
+    return _ordered(lambda numbers: np.sort(numbers, axis=axis), one)
+
+
+def _ordered(function: Callable[..., Array], *values: Value) -> Value:
+    """Apply a function whose values grow with the numbers, such as a sort: the bound is how far they move if all
+    numbers are as much larger or smaller as their bounds allow, in any type."""
+    fits(*values)
+    made = np.asarray(function(*(one.of for one in values)))
+    if made.dtype.kind != "f":
+        return exact(made)
+    off = np.zeros(made.shape)
+    bounds = [np.where(np.isnan(one.off), 0, one.off) for one in values]  # the root of 0 has none
+    for unit in _HALF_UNIT_OF:
+        for side in (unit, -unit):
+            moved = [one.of + side * bound for one, bound in zip(values, bounds, strict=True)]
+            off = np.fmax(off, (function(*moved) - made) / side)
+    return Value(made, off)
 
 
 def _sizes(given: Sequence[Value]) -> list[int]:
@@ -190,6 +212,10 @@ def _moved(name: str) -> Callable[..., Value]:
 
 def _chosen(name: str) -> Callable[..., Value]:
     return lambda *values: plain(getattr(np, name), *values)
+
+
+def _between(name: str) -> Callable[..., Value]:
+    return lambda one, two: _ordered(getattr(np, name), one, two)
 
 
 def _arange(*given: Value) -> Value:
@@ -265,7 +291,7 @@ REDUCING = ("maximum", "minimum", "bitwise_and", "bitwise_or", "bitwise_xor", "l
 
 
 FUNCTIONS: dict[str, Callable[..., Value]] = {
-    "exp": _function("exp", np.exp),
+    "exp": _exp,
     "exp2": _function("exp2", lambda x: np.log(2) * np.exp2(x)),
     "log": _function("log", lambda x: 1 / x),
     "log2": _function("log2", lambda x: 1.5 / x),
@@ -289,6 +315,7 @@ FUNCTIONS: dict[str, Callable[..., Value]] = {
     **{name: _of_axis(name) for name in ("max", "min", "argmax", "argmin", "any", "all")},
     **{name: _moved(name) for name in MOVING},
     **{name: _chosen(name) for name in (*COMPARING, *EXACT)},
+    **{name: _between(name) for name in ("maximum", "minimum", "fmax", "fmin")},
     "add": add, "subtract": subtract, "multiply": multiply, "divide": divide, "true_divide": divide, "power": power,
     "negative": lambda one: Value(-one.of, one.off), "reciprocal": lambda one: divide(exact(np.asarray(1.0)), one),
     "dot": matmul, "matmul": matmul, "inner": matmul, "vdot": matmul, "outer": _outer, "convolve": _convolve,
@@ -297,7 +324,7 @@ FUNCTIONS: dict[str, Callable[..., Value]] = {
     "zeros_like": lambda one: exact(np.zeros_like(one.of)), "ones_like": lambda one: exact(np.ones_like(one.of)),
     "len": lambda one: exact(np.asarray(len(one.of))),
     "diff": lambda one: subtract(indexed(one, slice(1, None)), indexed(one, slice(None, -1))),
-    "clip": lambda one, low, high: plain(np.clip, one, low, high),
+    "clip": lambda one, low, high: _ordered(np.clip, one, low, high),
     "square": lambda one: multiply(one, one),
     "trace": lambda one: _sum(_moved("diag")(one)),
     "argsort": lambda one: exact(np.argsort(one.of, kind="stable")),

@@ -10,10 +10,11 @@ import numpy as np
 
 from engine.catalogue.data import turned_place
 from engine.lab.formula import value_of
+from engine.lab.formula_traits import compares_plainly
 from engine.records import Array, NotRunnable
 
 _MOST_PAIRS = 90  # that are looked at
-_FAR = 1 << 16  # from a number to another one with the same low bits
+_FAR, _NEAR = 1 << 16, 1 << 8  # from a number to another one with the same low bits; squares of near ones are ints
 
 _ALIKE = (2, 4)  # the trials without an odd number
 _LAST, _FIRST = 7, 6  # the trials in which it is the last or the first one
@@ -45,10 +46,10 @@ def _deciding(
     """Return the pairs that decide: two numbers with the same low bits, then those from one value of the line, in turn
     with those from another."""
     found = defaultdict[bytes, list[Pair]](list)
-    candidates = _candidates([arrays[name] for name in names], near)
-    pairs = [tuple(candidates[:2]), *permutations(candidates[2:], 2)][:_MOST_PAIRS]
+    alike, others = _candidates([arrays[name] for name in names], near, _FAR if compares_plainly(line) else _NEAR)
+    pairs = [*alike, *permutations(others, 2)][:_MOST_PAIRS]
     for number, (one, odd) in enumerate(pairs):
-        name = names[number % len(names)]
+        name = names[max(0, number - 1) % len(names)]  # the two pairs with the same low bits are of one array
         made = _filled(arrays, names, one)
         try:
             before, after = (
@@ -57,18 +58,32 @@ def _deciding(
         except NotRunnable:
             return []
         if not np.array_equal(before, after):
-            found[b"" if not number else before.tobytes()].append((one, odd, name))
-    first = found.pop(b"", [])
+            found[b"" if number < len(alike) else before.tobytes()].append((one, odd, name))
+    first = found.pop(b"", [])[:1]
     return [*first, *(pair for turn in zip_longest(*found.values()) for pair in turn if pair is not None)]
 
 
-def _candidates(arrays: Sequence[Array], near: Sequence[float]) -> list[float]:
-    """Return numbers that all arrays can hold: two with the same low bits, those that are compared with and their
+def _candidates(
+    arrays: Sequence[Array], near: Sequence[float], far: int
+) -> tuple[list[tuple[float, float]], list[float]]:
+    """Return numbers that all arrays can hold: pairs with the same low bits; those that are compared with and their
     neighbours, and some others."""
     whole = all(array.dtype.kind in "iu" for array in arrays)
-    step, far = (1, _FAR if min(array.itemsize for array in arrays) > 2 else 64) if whole else (0.125, 0.125)
-    values = [7, 7 + far, *(number + more for number in near for more in (0, step, -step)), 0, -1, 1, 3]
-    return [value for value in dict.fromkeys(values) if all(_holds(array, value) for array in arrays)]
+    wide = min(array.itemsize for array in arrays) > 2
+    step, more = (1, far if wide else 64) if whole else (0.125, 0.125)
+    values = [*(each for number in near for each in _around(number, step, arrays)), 0, -1, 1, 3]
+    others = [value for value in dict.fromkeys(values) if all(_holds(array, value) for array in arrays)]
+    return [(7, 7 + more), (0, more)], others
+
+
+def _around(number: float, step: float, arrays: Sequence[Array]) -> list[float]:
+    """Return a number and its neighbours, without itself if it has to be rounded: a kernel compares with what it is
+    rounded to."""
+    kinds = [array.dtype.type for array in arrays if array.dtype.kind == "f"]
+    values = [number, number + step, number - step]
+    for kind in kinds:
+        values = [float(kind(value)) for value in values]
+    return values if values[0] == number else values[1:]
 
 
 def _holds(array: Array, value: float) -> bool:

@@ -41,7 +41,7 @@ class Reference:
     its names of the numbers, with defaults; `counts`: the numbers that it reads are indices of the answer; `searches`:
     the answer is one of the numbers, the largest; `adds`: each element of the answer is one of the numbers, or a sum in
     which each stands once at most; `moves`: they are only moved; `wraps`: whole numbers of any size give the bits that
-    a kernel's own type gives.
+    a kernel's own type gives; `narrows`: its number may be smaller, as the kernel then reads less.
 
     `exact(arrays, numbers, room)`: computed from the arrays before the launch; `room`: the number of elements of the
     answer's array. NotRunnable: they do not fit together.
@@ -58,6 +58,7 @@ class Reference:
     adds: bool = False
     moves: bool = False
     wraps: bool = False
+    narrows: bool = False
 
 
 def check_against(
@@ -233,6 +234,6 @@ REFERENCES: dict[str, Reference] = {
         Reference("saxpy", "saxpy", "Element i is a·x[i] + y[i], of the arrays as they were.", ("x", "y"),
                   (("a", 2.0),), _saxpy, wraps=True),
         Reference("stencil", "stencil (1D)", "Element i is the sum of the numbers up to `radius` places from i; beyond "
-                  "the ends there are zeros.", ("in",), (("radius", 1.0),), _stencil, adds=True),
+                  "the ends there are zeros.", ("in",), (("radius", 1.0),), _stencil, adds=True, narrows=True),
     )
 }  # fmt: skip

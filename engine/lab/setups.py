@@ -342,7 +342,8 @@ def check_right(right: Right | Formula, passed: Mapping[str, object], after: Map
     if right.out not in after:
         raise NotRunnable(f"The kernel has no array `{right.out}`; it has {', '.join(after) or 'none'}.")
     if isinstance(right, Formula):
-        return check_formula(right.line, arrays, numbers, after[right.out], right.out)
+        named = {name: one for name, one in arrays.items() if name.isidentifier()}  # no fields of structs
+        return check_formula(right.line, named, numbers, after[right.out], right.out)
     reads = len(reference_named(right.reference).reads)
     given = [_number(word, numbers) for word in right.given[reads:]]
     return check_against(right.reference, arrays, after, right.given[:reads], right.out, given)

@@ -14,8 +14,20 @@ from typing import Any
 import numpy as np
 
 from engine.catalogue.data import extremes, turned_place
-from engine.lab.arguments import array_names
-from engine.lab.formula_traits import bounds_in, factors_in, is_decided, moved_in, names_in, powers_in, wraps_in
+from engine.lab.arguments import array_names, as_held
+from engine.lab.formula_traits import (
+    added_in,
+    bounds_in,
+    choices_in,
+    compares_plainly,
+    divisors_in,
+    factors_in,
+    is_decided,
+    moved_in,
+    names_in,
+    powers_in,
+    wraps_in,
+)
 from engine.lab.kernel_traits import compared_with, stored_only
 from engine.lab.kernels import OwnKernel
 from engine.lab.odd_one import numbers_that_decide
@@ -32,11 +44,15 @@ _FOR_MINIMA = (5, 6)  # the trials in which all numbers but one are the largest 
 _FALLING = 7  # the trial of sorts in which the numbers fall
 _EQUAL = 1  # the trial in which some numbers are equal to the line's bounds
 _UNWRITTEN = 1  # the trial in which arrays without a fill do not start with zeros
+_FRACTION = 0.3125  # is added to a factor: 1 - p stays far from 0 for a usual p
 _EXACT = 2.0**53  # up to which a double has all whole numbers
+_SIGNED = 2**63 - 1  # the largest whole number of a formula
+_SAFE = 2**14  # sums of a few squares of such numbers are ints
 _BEYOND_INT = 2**22 + 1  # times 512 and more is no int
 _SHIFT = -1000.0  # exp() of numbers near this is 0 in every type, and infinite near its opposite
 
 
+_FINDS = re.compile(r"\b(max|min|argmax|argmin|sort|argsort)\b|\.(reduce|accumulate)\b")  # one of many numbers
 _SEARCHES = re.compile(r"\b(max|min|argmax|argmin|maximum|minimum|sort|argsort|softmax)\b")
 
 
@@ -65,22 +81,46 @@ def fitting(setup: Setup, made: Launching, own: OwnKernel, trial: int = 0) -> La
     if trial == _UNWRITTEN:
         passed |= _without_content(setup, passed, own)
     if isinstance(right, Formula):
-        factors = {*floats, *(_small(setup, passed) & factors_in(right.line))}
-        passed |= {name: passed[name] + trial for name in factors if _is_number(passed[name])}
-        passed |= _of_formula(right, passed, filled, trial, own)
+        small, divisors = _small(setup, passed), divisors_in(right.line)
+        factors = {*floats, *(small & factors_in(right.line))} & names_in(right.line)
+        bounds = (_typed(setup, passed) - small) & choices_in(right.line)
+        passed |= {name: passed[name] - trial for name in bounds if passed[name] > trial}  # a size may be smaller
+        passed |= {
+            name: _another(passed[name], _FRACTION * trial if name in floats else trial, name in divisors)
+            for name in factors
+            if _is_number(passed[name])
+        }
+        passed = dict(zip(names, map(as_held, own.parameters, passed.values()), strict=True))
+        passed |= _of_formula(right, passed, filled, {*floats}, trial, own)
     else:
         whole = _small(setup, passed) if reference_named(right.reference).wraps else set()  # others are sizes
         # A factor that is cut to a whole number gives a wrong answer.
         more = dict.fromkeys(whole, trial) | dict.fromkeys(floats, trial / 2)
+        if reference_named(right.reference).narrows:
+            more |= {name: -1 for name in _typed(setup, passed) if trial and passed[name] > 1}
         passed |= _of_reference(right, passed, filled, more, trial)
     return replace(made, arguments=tuple(passed.values()))
+
+
+def _another(number: float, more: float, divides: bool) -> float:
+    """Return another number of the same sign; not the negative of one that was the negative of `number`.
+
+    `divides`: a divisor that is a power of two stays one, as a kernel may shift in place of dividing.
+    """
+    if divides and isinstance(number, int) and isinstance(more, int) and number > 1 and number & (number - 1) == 0:
+        return number << more
+    return number - 2 * more if number < 0 else number + more
 
 
 def _small(setup: Setup, passed: Mapping[str, Any]) -> set[str]:
     """Return the whole numbers that are written in the launch, and are too small to be a size of its arrays."""
     sides = [side for one in passed.values() if isinstance(one, np.ndarray) for side in one.shape if side > 1]
-    typed = [name for name, words in zip(passed, setup.arguments, strict=True) if re.fullmatch(r"-?\d+", words)]
-    return {name for name in typed if 2 * abs(passed[name]) < min(sides, default=0)}
+    return {name for name in _typed(setup, passed) if 2 * abs(passed[name]) < min(sides, default=0)}
+
+
+def _typed(setup: Setup, passed: Mapping[str, Any]) -> set[str]:
+    """Return the whole numbers that are written in the launch."""
+    return {name for name, words in zip(passed, setup.arguments, strict=True) if re.fullmatch(r"-?\d+", words)}
 
 
 def _without_content(setup: Setup, passed: Mapping[str, Any], own: OwnKernel) -> dict[str, Any]:
@@ -138,27 +178,31 @@ def _of_reference(
 
 
 def _of_formula(
-    right: Formula, passed: Mapping[str, Any], filled: set[str], trial: int, own: OwnKernel
+    right: Formula, passed: Mapping[str, Any], filled: set[str], floats: set[str], trial: int, own: OwnKernel
 ) -> dict[str, Any]:
     """Return the arrays with other numbers, of `filled`: those of a line that only moves and compares numbers have any
-    number of their type."""
+    number of their type. `floats`: the parameters that are single floats."""
     out = passed.get(right.out)
     arrays = {name: one for name, one in passed.items() if isinstance(one, np.ndarray) and name in filled and one.size}
     used, moved, powers = names_in(right.line), moved_in(right.line), powers_in(right.line)
-    wraps = wraps_in(right.line)
+    fractions = floats | {name for name, one in passed.items() if isinstance(one, np.ndarray) and one.dtype.kind == "f"}
+    wraps = frozenset[str]() if fractions & used else wraps_in(right.line)
     decided = [name for name, array in arrays.items() if name in used and array.dtype.kind in "iuf"]
+    numbers = {name: one for name, one in passed.items() if _is_number(one)}
     if trial >= LARGE and decided and is_decided(right.line):
         every = {name: one for name, one in passed.items() if isinstance(one, np.ndarray)}
-        numbers = {name: one for name, one in passed.items() if _is_number(one)}
-        near = (*(bounds_in(right.line) or ()), *compared_with(own, arrays[decided[0]].dtype.kind))
+        near = _near(right.line, numbers, own, arrays[decided[0]].dtype)
         found = numbers_that_decide(right.line, every, decided, numbers, near, trial)
         if found:
-            return found
+            return _in_signed_words(found)
     changed = dict[str, Any]()
+    finds = bool(moved) and _FINDS.search(right.line) is not None  # the largest number has its place in trial _EQUAL
     for place, (name, array) in enumerate(arrays.items()):
         if name in moved and trial >= LARGE:
             sorts = re.search(r"sort\b", right.line) is not None
-            changed[name] = _falling(array) if sorts and trial == _FALLING else _moved(array, trial, place)
+            made = _falling(array) if sorts and trial == _FALLING else _moved(array, trial, place)
+            bounds = finds and trial == _TIES and array.dtype.kind in "iuf"
+            changed[name] = _with_bounds(made, _near(right.line, numbers, own, array.dtype)) if bounds else made
         elif trial == LARGE and name in used and isinstance(out, np.ndarray) and _is_wider(out, array):
             changed[name] = _largest(array)
         elif trial == LARGE and name in wraps and isinstance(out, np.ndarray) and _are_words(out, array):
@@ -167,11 +211,36 @@ def _of_formula(
             changed[name] = array * array.dtype.type(_BEYOND_INT)
         elif trial and name in powers and array.dtype.kind == "f":
             changed[name] = _powers(array, trial)
-        elif trial == _EQUAL and name in used and array.dtype.kind in "iuf":
-            bounds = bounds_in(right.line)
-            more = () if bounds is None else (*bounds, *compared_with(own, array.dtype.kind))
-            changed[name] = _with_bounds(array, more)
-    return changed
+        elif trial == LARGE and name in used and added_in(right.line) and array.dtype in (np.float32, np.float64):
+            changed[name] = _beside(array, added_in(right.line))
+        elif trial == _EQUAL and not finds and name in used and array.dtype.kind in "iuf":
+            changed[name] = _with_bounds(array, _near(right.line, numbers, own, array.dtype))
+    return _in_signed_words(changed)
+
+
+def _in_signed_words(changed: Mapping[str, Array]) -> dict[str, Array]:
+    """Return arrays of which no number is larger than those of a formula."""
+    return {name: one & one.dtype.type(_SIGNED) if one.dtype == np.uint64 else one for name, one in changed.items()}
+
+
+def _near(line: str, numbers: Mapping[str, float], own: OwnKernel, kind: np.dtype[Any]) -> tuple[float, ...]:
+    """Return the numbers with which a line and its kernel compare others, but for those to which the kernel's type
+    rounds one of the line; none if the line divides. If it computes before it compares, they are so small that no int
+    overflows. `numbers`: the parameters."""
+    bounds, plainly = bounds_in(line, numbers), compares_plainly(line)
+    if bounds is None:
+        return ()
+    compared = compared_with(own, kind.kind) if plainly or kind.kind != "f" else ()
+    rounded = {kind.type(bound) for bound in bounds if kind.kind == "f"} - {*bounds}
+    near = (*bounds, *(number for number in compared if kind.kind != "f" or kind.type(number) not in rounded))
+    return tuple(number for number in near if plainly or abs(number) <= _SAFE)
+
+
+def _beside(numbers: Array, added: float) -> Array:
+    """Return numbers whose squares are about as large as what a line adds, if that is small: it shows only there."""
+    size = float(np.abs(numbers).max())
+    made: Array = numbers * numbers.dtype.type(min(1.0, 2.0 ** np.rint(np.log2(np.sqrt(added) / size))))
+    return made if size else numbers
 
 
 def _powers(numbers: Array, trial: int) -> Array:

@@ -65,6 +65,29 @@ def test_what_float32_makes_of_a_line_is_right_and_a_near_miss_is_wrong(line: st
     assert not found.ok and found.at in (at, None)
 
 
+@pytest.mark.parametrize("line", ["np.sort(np.exp(9 * x))", "np.maximum.accumulate(np.exp(sort(9 * x)))"])
+def test_a_small_number_beside_large_ones_has_a_small_bound(line: str) -> None:
+    made = np.sort(np.exp(9 * np.sort(X.astype(np.float64)))).astype(np.float32)
+    assert check(line, KNOWN, {}, made, "out").ok
+    made[0] *= np.float32(1.001)
+    assert check(line, KNOWN, {}, made, "out").at == 0
+
+
+@pytest.mark.parametrize("line", ["np.minimum(np.exp(9 * x), 1)", "np.clip(np.exp(9 * x), 0, 1)"])
+def test_a_number_that_is_chosen_has_its_own_bound(line: str) -> None:
+    made = np.minimum(np.exp(9 * X.astype(np.float64)), 1).astype(np.float32)
+    assert check(line, KNOWN, {}, made, "out").ok
+    at = int(np.argmax(X))
+    made[at] *= np.float32(1.001)
+    assert check(line, KNOWN, {}, made, "out").at == at
+
+
+def test_the_root_of_zero_takes_no_bound_from_another_number() -> None:
+    made = np.maximum(X.astype(np.float64) ** 3, 0)
+    assert value_of("np.maximum(x ** 3, np.sqrt(0 * x))", KNOWN, {}).off[made > 0].min() > 0
+    assert check("np.maximum(x ** 3, np.sqrt(0 * x))", KNOWN, {}, made.astype(np.float32), "out").ok
+
+
 def test_the_error_function_is_that_of_cuda() -> None:
     wanted = np.array([0.5 * each * (1 + math.erf(each / math.sqrt(2))) for each in X.astype(float).tolist()])
     assert np.allclose(value_of("0.5 * x * (1 + erf(x / sqrt(2)))", KNOWN, {}).of, wanted, rtol=1e-14)

@@ -1,0 +1,171 @@
+"""Right kernels, as students and engineers write them, are right in all trials of the lab."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.lab.checking import Checked, check_own
+from engine.lab.formula_traits import added_in, bounds_in, choices_in, compares_plainly, divisors_in
+from engine.lab.setups import setup_of
+from engine.lab.structures import element_of
+
+ELEMENT = """__global__ void f(%s, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) { %s }
+}"""
+
+
+def checked(line: str, parameters: str, arguments: str, body: str, n: int = 500) -> Checked:
+    """Check an elementwise kernel of these parameters, of which the constant arrays get random numbers."""
+    given = iter(filter(None, arguments.split(", ")))
+    words = []
+    for parameter in parameters.split(", "):
+        element = element_of("", parameter.replace("const ", ""))
+        words.append(
+            f"{element.kind}[n]{'=random' * ('const' in parameter)}" if element and "*" in parameter else next(given)
+        )
+    setup = setup_of(f"f<<<(n + 127) / 128, 128>>>({', '.join(words)}, n)", line)
+    return check_own(setup, n, ELEMENT % (parameters, body), "mine.cu")
+
+
+INTS, WORDS = "const int *x, const int *z, int *y", "const unsigned long long *x, unsigned long long *y"
+FLOATS = "const float *x, float *y"
+RIGHT = (
+    # the difference of two large ints has another sign in 32 bits
+    ("y = np.abs(x - z)", INTS, "", "y[i] = abs(x[i] - z[i]);"),
+    ("y = np.abs(x)", INTS, "", "y[i] = abs(x[i]);"),
+    # a formula has no integers from 2 ** 63 on
+    ("y = np.clip(x, 5, 100)", WORDS, "", "y[i] = x[i] < 5 ? 5 : x[i] > 100 ? 100 : x[i];"),
+    ("y = np.minimum(x, x[0])", WORDS, "", "y[i] = min(x[i], x[0]);"),
+    # 0.3f is larger than 0.3
+    ("y = np.where(x > 0.3, x, 0)", FLOATS, "", "y[i] = x[i] > 0.3f ? x[i] : 0;"),
+    ("y = np.where(x < 0.7, 2 * x, 0)", FLOATS, "", "y[i] = x[i] < 0.7f ? 2 * x[i] : 0;"),
+    ("y = np.where(x > 0.3, x, 0)", "const double *x, double *y", "", "y[i] = x[i] > 0.3 ? x[i] : 0;"),
+    # products before a comparison are ints
+    ("y = np.where(3 * x > 1500000000, 1, 0)", "const int *x, int *y", "", "y[i] = 3 * x[i] > 1500000000;"),
+    # the line's number is the parameter's
+    ("y = 2 * x", f"float a, {FLOATS}", "2", "y[i] = a * x[i];"),
+    ("y = a * x", "float a, const int *x, int *y", "2", "y[i] = a * x[i];"),
+    # a divisor is never zero, and a power of two if it was one
+    ("y = x // k", "int k, const int *x, int *y", "-2", "y[i] = (int)floor((double)x[i] / k);"),
+    ("y = x / a", f"float a, {FLOATS}", "-1", "y[i] = x[i] / a;"),
+    ("y = x % k", "int k, const unsigned *x, unsigned *y", "16", "y[i] = x[i] & (k - 1);"),
+    # a parameter is a float, and so are the numbers of a line
+    ("y = (1 - a) * x", f"float a, {FLOATS}", "0.999", "y[i] = (1 - a) * x[i];"),
+    ("y = (1 - 0.999) * x", FLOATS, "", "y[i] = (1 - 0.999f) * x[i];"),
+    ("y = x / (1 - p)", f"float p, {FLOATS}", "0.5", "y[i] = x[i] * (1 / (1 - p));"),
+    ("y = np.where(x > t, x, 0)", f"float t, {FLOATS}", "0.3", "y[i] = x[i] > t ? x[i] : 0;"),
+    ("y = 255 * (x > t)", "int t, const unsigned char *x, unsigned char *y", "128", "y[i] = x[i] > t ? 255 : 0;"),
+    ("y = x / np.sqrt(x * x + 1e-5)", FLOATS, "", "y[i] = x[i] * rsqrtf(x[i] * x[i] + 1e-5f);"),
+    ("y = np.clip(x, low, high)", f"float low, float high, {FLOATS}", "-1, 1", "y[i] = fmaxf(low, fminf(high, x[i]));"),
+    # fast functions, and what becomes zero on the way
+    ("y = np.exp(x)", FLOATS, "", "y[i] = __expf(x[i]);"),
+    ("y = x / (1 + np.exp(-x))", FLOATS, "", "y[i] = x[i] / (1 + expf(-x[i]));"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "parameters", "arguments", "body"), RIGHT)
+def test_a_right_kernel_is_right(line: str, parameters: str, arguments: str, body: str) -> None:
+    found = checked(line, parameters, arguments, body)
+    assert (found.measurement.status, found.measurement.reason, found.remark) == ("ok", None, None)
+
+
+@pytest.mark.parametrize(
+    ("line", "parameters", "arguments", "body"),
+    [
+        ("y = np.exp(x)", FLOATS, "", "y[i] = exp2f(1.4427f * x[i]);"),
+        ("y = x / (1 + np.exp(-x))", FLOATS, "", "y[i] = x[i] < -80 ? 0 : x[i] / (1 + expf(-x[i]));"),
+        ("y = x % k", "int k, const unsigned *x, unsigned *y", "16", "y[i] = x[i] & 15;"),
+        ("y = x // k", "int k, const int *x, int *y", "-2", "y[i] = (int)floor((double)x[i] / -2);"),
+        ("y = np.where(x > 0.3, x, 0)", FLOATS, "", "y[i] = x[i] > 0.31f ? x[i] : 0;"),
+        # numbers that are equal to a parameter
+        ("y = np.where(x > t, 1, 0)", "float t, const float *x, int *y", "0.3", "y[i] = x[i] >= t;"),
+        ("y = np.where(x > t, x, 0)", "int t, const int *x, int *y", "5", "y[i] = x[i] >= t ? x[i] : 0;"),
+        # parameters that the kernel ignores, or confuses
+        ("y = 255 * (x > t)", "int t, const int *x, int *y", "300", "y[i] = x[i] > 300 ? 255 : 0;"),
+        (
+            "y = np.clip(x, low, high)",
+            f"float low, float high, {FLOATS}",
+            "-1, 1",
+            "y[i] = fmaxf(-high, fminf(high, x[i]));",
+        ),
+        (
+            "y = np.clip(x, low, high)",
+            "int low, int high, const int *x, int *y",
+            "-10, 10",
+            "y[i] = max(-10, min(10, x[i]));",
+        ),
+        ("y = a * x", f"float a, {FLOATS}", "2", "y[i] = (int)a * x[i];"),
+        # a small number that is added
+        ("y = x / np.sqrt(x * x + 1e-5)", FLOATS, "", "y[i] = x[i] * rsqrtf(x[i] * x[i]);"),
+    ],
+)
+def test_its_near_miss_is_wrong(line: str, parameters: str, arguments: str, body: str) -> None:
+    assert checked(line, parameters, arguments, body).measurement.status == "wrong"
+
+
+def test_a_number_with_the_low_bits_of_zero_is_not_zero() -> None:
+    text = ELEMENT % ("const int *x, int *r", "if (%s) atomicAdd(r, 1);")
+    setup = setup_of("f<<<2, 256>>>(int32[n]=random, int32[1]=zeros, n)", "r = np.count_nonzero(x)")
+    for body, status in (("x[i]", "ok"), ("x[i] & 0xffff", "wrong"), ("true", "wrong"), ("x[i] > 0", "wrong")):
+        assert check_own(setup, 500, text % body, "mine.cu").measurement.status == status
+
+
+def test_a_search_that_leaves_out_the_first_number_is_wrong_though_it_compares_with_a_constant() -> None:
+    text = """__global__ void f(const int *x, int *r, int n) {
+        int most = -2147483648;
+        for (int i = FIRST; i < n; i++) most = max(most, x[i] == 77 ? 77 : x[i]);
+        *r = most;
+    }"""
+    setup = setup_of("f<<<1, 1>>>(int32[n]=random, int32[1], n)", "r = x.max()")
+    for first, status in (("0", "ok"), ("1", "wrong")):
+        assert check_own(setup, 100, text.replace("FIRST", first), "mine.cu").measurement.status == status
+
+
+def test_a_radius_that_the_kernel_ignores_is_smaller_in_a_trial() -> None:
+    text = """__global__ void f(const int *x, int *y, int r, int n) {
+        int i = blockIdx.x * 128 + threadIdx.x, sum = 0;
+        for (int k = max(0, i - R); k <= min(n - 1, i + R); k++) sum += x[k];
+        if (i < n) y[i] = sum;
+    }"""
+    setup = setup_of("f<<<(n + 127) / 128, 128>>>(int32[n]=random, int32[n], 3, n)", "y = stencil(x, r)")
+    for radius, status in (("r", "ok"), ("3", "wrong")):
+        assert check_own(setup, 300, text.replace("R)", f"{radius})"), "mine.cu").measurement.status == status
+
+
+@pytest.mark.parametrize(
+    ("kind", "line", "predicate"),
+    [
+        ("float", "r = (x > 0.3).any()", "x[i] > 0.3f"),
+        ("float", "r = (x > 0.3).sum()", "x[i] > 0.3f"),
+        ("int", "r = np.count_nonzero(x * x > 1000000)", "x[i] * x[i] > 1000000"),
+    ],
+)
+def test_a_right_count_is_right(kind: str, line: str, predicate: str) -> None:
+    add = "atomicOr(r, 1);" if "any" in line else "atomicAdd(r, 1);"
+    text = ELEMENT % (f"const {kind} *x, int *r", f"if ({predicate}) {add}")
+    found = check_own(setup_of(f"f<<<2, 256>>>({kind}32[n]=random, int32[1]=zeros, n)", line), 500, text, "mine.cu")
+    assert (found.measurement.status, found.remark) == ("ok", None)
+
+
+def test_a_launch_of_one_element_is_not_tried_without_any() -> None:
+    text = (
+        "__global__ void f(const float *x, float *y, int n) { y[0] = x[0]; for (int i = 1; i < n; i++) y[i] = x[i]; }"
+    )
+    for line in ("y = x", "y = cumsum(x) - cumsum(x) + x", "y = copy(x)"):
+        found = check_own(setup_of("f<<<1, 1>>>(float32[n]=random, float32[n], n)", line), 1, text, "mine.cu")
+        assert (found.measurement.status, found.remark) == ("ok", None)
+    none = check_own(
+        setup_of("f<<<1, 1>>>(float32[n], float32[n + 1], n)", "y = 2.5 * x"),
+        0,
+        text.replace("y[0] = x[0];", ""),
+        "mine.cu",
+    )
+    assert none.measurement.status == "refused" and none.measurement.reason == "2.5 * x has no elements."
+
+
+def test_divisors_and_plain_comparisons() -> None:
+    assert divisors_in("x // k + m * x % 2") == {"k"}
+    assert compares_plainly("where(x[1:] > -5, x.max() < y, 2 * x)") and not compares_plainly("x * x > 5")
+    assert bounds_in("where(x > t, 3, y == 2)", {"t": 0.5}) == (2, 0.5)
+    assert added_in("x * 0.001 + 1e-5 + y") == 1e-5 and choices_in("clip(x, a, b) + (x > c) * b") == {"a", "c", "x"}
