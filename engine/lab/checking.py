@@ -221,13 +221,13 @@ def _left_behind(setup: Setup, n: int, text: str, file_name: str) -> str | None:
     sentence = "Right at the first launch only: a second one starts with the numbers that the first has left in "
     try:
         first = launch()
-        if not _agrees(setup, made, own, first):
+        if not _agrees(setup, first):
             return None
     except _FAILURES:
         return None
     try:
         second = launch(symbols=first.symbols)
-        if _agrees(setup, made, own, second):
+        if _agrees(setup, second):
             return None
     except _FAILURES:
         return f"{sentence}the file's variables."
@@ -235,9 +235,9 @@ def _left_behind(setup: Setup, n: int, text: str, file_name: str) -> str | None:
     return f"{sentence}`{names[0]}`." if len(names) == 1 else f"{sentence}the file's variables."
 
 
-def _agrees(setup: Setup, made: Launching, own: OwnKernel, run: KernelRun) -> bool:
+def _agrees(setup: Setup, run: KernelRun) -> bool:
     """Return whether a run ends well and with the right answer, if there is one."""
-    found = _check(setup, made, own, run)
+    found = _check(setup, run)
     return not run.findings and (found is None or found.ok)
 
 
