@@ -210,10 +210,9 @@ def check_own(
 def _left_behind(setup: Setup, n: int, text: str, file_name: str) -> str | None:
     """Return a sentence if a second launch gives a wrong answer, as the first one has left its numbers in a variable of
     the file, such as a counter of the blocks that are done."""
-    own = kernel(f"{text}\n", setup.kernel, called=file_name)
+    own, made = _prepared(setup, n, text, file_name)
     if not has_variables(own):
         return None
-    made = fitting(setup, launching(setup, n), own)
     launch = partial(
         own.run, made.grid, made.block, made.arguments, shared=made.shared, cooperative=setup.cooperative,
         seconds=SECONDS,
@@ -372,11 +371,16 @@ def _checked_own(
     return replace(made_of, barred=why_barred(None, [(own.source, own.symbol)]))
 
 
-def estimate_own(setup: Setup, n: int, text: str, file_name: str) -> Estimate:
-    """Estimate the time of a reader's own launch on the H200. NotRunnable, CompileError, RunFailed."""
+def _prepared(setup: Setup, n: int, text: str, file_name: str) -> tuple[OwnKernel, Launching]:
+    """Return the compiled kernel, and its launch with the arguments that the reference needs."""
     made = launching(setup, n)
     own = kernel(f"{text}\n", setup.kernel, called=file_name)
-    made = fitting(setup, made, own)
+    return own, fitting(setup, made, own)
+
+
+def estimate_own(setup: Setup, n: int, text: str, file_name: str) -> Estimate:
+    """Estimate the time of a reader's own launch on the H200. NotRunnable, CompileError, RunFailed."""
+    own, made = _prepared(setup, n, text, file_name)
     return own.estimate(made.grid, made.block, made.arguments, shared=made.shared, cooperative=setup.cooperative,
                         seconds=SECONDS)  # fmt: skip
 
@@ -390,9 +394,7 @@ def debug_own(
     setup: Setup, n: int, text: str, file_name: str, schedule: str | None, block: int, element: tuple[str, int] | None
 ) -> Debugger:
     """Record a block of a reader's own launch, as `debug_rung` does. It may raise."""
-    made = launching(setup, n)
-    own = kernel(f"{text}\n", setup.kernel, called=file_name)
-    made = fitting(setup, made, own)
+    own, made = _prepared(setup, n, text, file_name)
     return own.record(made.grid, made.block, made.arguments, number=block, element=element, shared=made.shared,
                       cooperative=setup.cooperative, schedule=schedule, seconds=SECONDS,
                       most_bytes=RECORDED_BYTES)  # fmt: skip
@@ -403,10 +405,8 @@ def time_own(setup: Setup, n: int, text: str, file_name: str) -> Measurement:
 
     For a launch that was checked on the emulator before. NotRunnable, CompileError, RunFailed.
     """
-    made = launching(setup, n)
+    own, made = _prepared(setup, n, text, file_name)
     asked = _sized(Choice(setup.kernel, n, 1, device="gpu", source=text, source_name=file_name), made)
-    own = kernel(f"{text}\n", setup.kernel, called=file_name)
-    made = fitting(setup, made, own)
     sizes, together = (made.grid, made.block, made.arguments), setup.cooperative
     run = own.run(*sizes, shared=made.shared, cooperative=together, device="gpu")
     found = _check(setup, run)

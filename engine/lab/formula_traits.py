@@ -93,15 +93,16 @@ def compares_plainly(line: str) -> bool:
     return all(isinstance(part, _MOVING) or _moves(part) for side in sides for part in _outside_indices(side))
 
 
-_DIVIDING = (ast.Div, ast.FloorDiv, ast.Mod, ast.BitAnd, ast.BitOr, ast.BitXor)
+_WRAPPING = (ast.Add, ast.Sub, ast.Mult)
+_BITS = (ast.BitAnd, ast.BitOr, ast.BitXor)
+_DIVIDING = (ast.Div, ast.FloorDiv, ast.Mod, *_BITS)
 _CHOOSING = frozenset((*COMPARING, "clip", "where"))
-_FACTORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.BitAnd, ast.BitOr, ast.BitXor)
+_FACTORS = (*_WRAPPING, *_DIVIDING)
 
 
 def is_decided(line: str) -> bool:
     """Return whether a line asks for how many numbers, or whether any or all, something is true."""
-    tree = parse(line)
-    match tree:
+    match parse(line):
         case ast.Call(func=ast.Name() | ast.Attribute() as function, args=given):
             name, given = function_of(function, given)
             inside = [part for each in given for part in ast.walk(each)]
@@ -173,8 +174,6 @@ class _Whole(IntEnum):
     EXACT = 2  # the same number
 
 
-_WRAPPING = (ast.Add, ast.Sub, ast.Mult)
-_BITS = (ast.BitAnd, ast.BitOr, ast.BitXor)
 _ADDING = frozenset((
     "add", "subtract", "multiply", "negative", "sum", "cumsum", "prod", "cumprod", "dot", "matmul",
     "inner", "vdot", "outer", "convolve", "diff", "square", "trace", "add.reduce", "add.accumulate", "multiply.reduce",

@@ -41,9 +41,8 @@ FAMILIES: tuple[ModuleType, ...] = (
     tensor_cores, textures, warp_wide, warpgroup_products,
 )  # fmt: skip
 
-FEW_LANES = (
-    2048  # of a grid, for which calls cost more than arithmetic, and results of many instructions stay in caches
-)
+# Of a grid: with so few, calls cost more than arithmetic, and the results of many instructions stay in caches.
+FEW_LANES = 2048
 
 
 def executors_of(machine: Machine, block: BasicBlock) -> list[tuple[Executor, int]]:

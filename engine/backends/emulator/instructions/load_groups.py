@@ -12,7 +12,8 @@ import numpy as np
 
 from engine.backends.emulator.instructions.loads import load_through
 from engine.backends.emulator.instructions.memory_port import Port, address_reader, plain_address, site_of
-from engine.backends.emulator.ptx.syntax import Instruction, Register, Vector
+from engine.backends.emulator.ptx.syntax import Instruction
+from engine.backends.emulator.ptx.traits import registers_of
 from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.registers.operands import Registers
 from engine.backends.emulator.registers.values import Value
@@ -40,9 +41,7 @@ class LoadGroup:
         ]
         self._sites = tuple(port.site for port in self._ports)
         self._offsets = np.array([port.offset for port in self._ports], np.int64)
-        parts = [part for item in items for part in _parts(item)]
-        self._targets = [part.index for part in parts if isinstance(part, Register)]
-        assert len(self._targets) == len(parts) == len(items) * self._sites[0].count
+        self._targets = [index for item in items for index in registers_of(item.operands[0])]
         self._joins = machine.units["shared"] == self._sites[0].part
         self._patterns: dict[tuple[bytes, int], LoadPattern] = {}
         self._known: dict[tuple[bytes, int], tuple[Loads, Array]] = {}
@@ -94,8 +93,3 @@ class LoadGroup:
         parts = np.arange(self._sites[0].count)[None, :, None]
         index = (offsets[:, None] >> words.shift) + parts
         return Loads(pattern, distance), index.reshape(-1)
-
-
-def _parts(item: Instruction) -> Sequence[object]:
-    target = item.operands[0]
-    return target.items if isinstance(target, Vector) else (target,)

@@ -20,9 +20,15 @@ from functools import cached_property, lru_cache
 
 from engine.backends.emulator.ptx.program import BasicBlock, Program
 from engine.backends.emulator.ptx.syntax import Instruction, Register
-from engine.backends.emulator.ptx.traits import COMPUTING, registers_of, traits_of, uses_and_defs, writes
+from engine.backends.emulator.ptx.traits import (
+    COMPUTING,
+    is_ordinary_load,
+    registers_of,
+    traits_of,
+    uses_and_defs,
+    writes,
+)
 
-_STRONG = frozenset(("volatile", "relaxed", "acquire", "mmio"))
 _MOST_COMPUTED = 8  # instructions on the value: the compiler moves only a few ahead of a condition
 _MOST_VISITS, _MOST_VISITS_BEYOND = 50, 20  # of blocks, if the walk ends at a choice and if not
 _MOST_USES = 8  # with conditions of their own
@@ -72,7 +78,7 @@ def guarding_registers(program: Program, block: BasicBlock) -> int:
 
 
 def _may_be_guarded(item: Instruction) -> bool:
-    return item.words[0] == "ld" and not _STRONG & set(item.words) and item.space in ("global", "shared", "")
+    return is_ordinary_load(item) and item.space in ("global", "shared", "")
 
 
 def _lead_to_a_choice(program: Program) -> int:

@@ -18,10 +18,9 @@ from functools import lru_cache
 from engine.backends.emulator.ptx.block_order import postdominators
 from engine.backends.emulator.ptx.program import BasicBlock, Program
 from engine.backends.emulator.ptx.syntax import Address, Immediate, Instruction, Operand, Register, Symbol
-from engine.backends.emulator.ptx.traits import reads, traits_of, writes
+from engine.backends.emulator.ptx.traits import is_ordinary_load, reads, traits_of, writes
 
 Place = tuple[object, int]  # what an address is computed from, and a number of bytes
-_STRONG = frozenset(("volatile", "relaxed", "acquire", "nc", "mmio"))
 
 
 class Held(Enum):
@@ -67,7 +66,7 @@ def _swaps(item: Instruction) -> bool:
 
 
 def _may_guess(item: Instruction) -> bool:
-    plain = item.words[0] == "ld" and not _STRONG & set(item.words) and item.space in ("global", "shared", "")
+    plain = is_ordinary_load(item) and "nc" not in item.words and item.space in ("global", "shared", "")
     return plain and item.count == 1 and isinstance(item.operands[0], Register)
 
 

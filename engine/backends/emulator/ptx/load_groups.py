@@ -13,10 +13,9 @@ from dataclasses import dataclass, field
 from engine.backends.emulator.ptx.guarded_loads import guarded_loads
 from engine.backends.emulator.ptx.guesses import guesses
 from engine.backends.emulator.ptx.program import Program
-from engine.backends.emulator.ptx.syntax import WIDTHS, Address, Instruction, Register, Vector
-from engine.backends.emulator.ptx.traits import COMPUTING, reads, traits_of, writes
+from engine.backends.emulator.ptx.syntax import WIDTHS, Address, Instruction, Register
+from engine.backends.emulator.ptx.traits import COMPUTING, is_ordinary_load, reads, registers_of, traits_of, writes
 
-_STRONG = frozenset(("volatile", "relaxed", "acquire", "mmio"))
 _BETWEEN = frozenset(("mov", "setp", "ld.param"))  # heads of instructions that leave memory and order alone
 
 
@@ -54,14 +53,12 @@ def grouped_loads(program: Program, body: Sequence[Instruction]) -> list[tuple[I
 
 def _base_of(program: Program, item: Instruction) -> int | None:
     """Return the base register of a load that may join a group; None for every other instruction."""
-    if item.words[0] != "ld" or item.space != "shared" or item.guard or _STRONG & set(item.words):
+    if not is_ordinary_load(item) or item.space != "shared" or item.guard:
         return None
-    address, target = item.operands[1], item.operands[0]
-    targets = target.items if isinstance(target, Vector) else (target,)
-    wide = WIDTHS.get(item.words[-1])
+    address, targets, wide = item.operands[1], tuple(registers_of(item.operands[0])), WIDTHS.get(item.words[-1])
     if not isinstance(address, Address) or not isinstance(address.base, Register):
         return None
-    if not all(isinstance(each, Register) and program.widths[each.index] == wide for each in targets):
+    if len(targets) != item.count or any(program.widths[index] != wide for index in targets):
         return None
     return None if item in guarded_loads(program) or item in guesses(program) else address.base.index
 
@@ -70,4 +67,4 @@ def _leaves_memory_alone(item: Instruction) -> bool:
     traits = traits_of(item.opcode)
     if traits is COMPUTING or traits.head in _BETWEEN:
         return True
-    return item.words[0] == "ld" and item.space in ("shared", "global") and not _STRONG & set(item.words)
+    return is_ordinary_load(item) and item.space in ("shared", "global")

@@ -262,6 +262,14 @@ def registers_of(operand: Operand) -> Iterator[int]:
             yield from registers_of(second)
 
 
+_STRONG = frozenset(("volatile", "relaxed", "acquire", "mmio"))
+
+
+def is_ordinary_load(item: Instruction) -> bool:
+    """Return whether this is a load that observes no concurrent writes and orders nothing."""
+    return item.words[0] == "ld" and not _STRONG & set(item.words)
+
+
 def has_destination(item: Instruction) -> bool:
     """Return whether the first operand is written."""
     written = bool(item.operands) and not isinstance(item.operands[0], Address)

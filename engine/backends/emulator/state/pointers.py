@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from engine.backends.emulator.ptx.program import Program
-from engine.backends.emulator.ptx.syntax import WIDTHS, Address, Instruction, Special, Symbol
+from engine.backends.emulator.ptx.syntax import WIDTHS, Address, Instruction, Operand, Special, Symbol
 from engine.backends.emulator.ptx.traits import has_destination, registers_of, traits_of
 from engine.backends.emulator.state.machine import Machine
 
@@ -63,10 +63,11 @@ def arrays_met(machine: Machine, places: Iterable[Address]) -> frozenset[int]:
     return frozenset(bases - {machine.workspace})
 
 
-def _names_of(address: Address, origins: dict[int, set[str]]) -> set[str]:
-    if isinstance(address.base, Symbol):
-        return {address.base.name}
-    return {name for index in registers_of(address) for name in origins.get(index, set())}
+def _names_of(operand: Operand, origins: dict[int, set[str]]) -> set[str]:
+    """Return the parameters and variables that an operand is computed from."""
+    if isinstance(operand, Address) and isinstance(operand.base, Symbol):
+        return {operand.base.name}
+    return {name for index in registers_of(operand) for name in origins.get(index, set())}
 
 
 @lru_cache(maxsize=64)
@@ -109,14 +110,12 @@ def only_stored(program: Program) -> frozenset[str]:
     for item in (*program.instructions, *ends):
         traits = traits_of(item.opcode)
         if traits.memory == "store":
-            (address,), values = addresses(item), [each for each in item.operands if not isinstance(each, Address)]
-            stored |= _names_of(address, origins)
-            used = {name for value in values for index in registers_of(value) for name in origins.get(index, set())}
-        elif traits.memory or traits.control == "call" or traits.head.startswith("call"):
-            used = {name for place in addresses(item) for name in _names_of(place, origins)}
-            used |= {
-                name for value in item.operands for index in registers_of(value) for name in origins.get(index, ())
+            stored |= _names_of(addresses(item)[0], origins)
+            used = {
+                name for value in item.operands if not isinstance(value, Address) for name in _names_of(value, origins)
             }
+        elif traits.memory or traits.control == "call" or traits.head.startswith("call"):
+            used = {name for operand in item.operands for name in _names_of(operand, origins)}
             if traits.memory and not used and item.space not in ("shared", "local", "const", "param"):
                 return frozenset()  # through a pointer from memory, it may read any array
         else:
