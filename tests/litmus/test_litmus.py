@@ -273,6 +273,9 @@ TESTS = {
     "the_writer_arrives_in_the_next_phase_of_an_mbarrier": Litmus(
         ("ARRIVE WAIT X = 1; ARRIVE", "ARRIVE WAIT STEP b = X;"), True, UNSEEN, "warps", shared=True, first="INIT"
     ),
+    "the_reader_arrives_twice_at_an_mbarrier": Litmus(
+        ("X = 1; ARRIVE", "ARRIVE ARRIVE WAIT STEP b = X;"), True, UNSEEN, "warps", shared=True, first="INIT"
+    ),
     "an_awaited_copy": Litmus(
         ('COPY PTX("cp.async.wait_all;"); MEET', "MEET b = X;"), False, SEEN, "warps", meet="__syncthreads();",
         shared=True,
