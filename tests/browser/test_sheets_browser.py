@@ -75,7 +75,7 @@ def test_the_name_in_a_link_is_there_although_text_fields_come_late(browser: Bro
     held[0].continue_()
     expect(page.get_by_role("textbox", name="Your name")).to_have_value("Ben")
     drawn(page).get_by_role("button", name="Check all").click()
-    expect(page.locator(".sheetsum")).to_have_text("1 of 7 passed")
+    expect(page.locator(".sheetsum")).to_have_text("1 of 8 passed")
     expect(page).to_have_url(re.compile("student=Ben"))
     page.context.close()
 

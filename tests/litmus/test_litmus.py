@@ -120,6 +120,10 @@ TESTS = {
         ("store_relaxed(&X, 1); STEP a = load_relaxed(&Y);", "store_relaxed(&Y, 1); STEP a = load_relaxed(&X);"),
         False, SB | {(0, 0, 0, 0)},
     ),
+    "store_buffering_release": Litmus(
+        ("store_release(&X, 1); STEP a = load_acquire(&Y);", "store_release(&Y, 1); STEP a = load_acquire(&X);"),
+        False, SB | {(0, 0, 0, 0)},
+    ),
     "store_buffering_own_store": Litmus(
         ("V(X) = 1; STEP a = V(X); STEP b = V(Y);", "V(Y) = 1; STEP a = V(Y); STEP b = V(X);"), False,
         {(1, 0, 1, 1), (1, 1, 1, 0), (1, 1, 1, 1)}, weak=frozenset({(1, 0, 1, 0)}),
@@ -272,6 +276,9 @@ TESTS = {
     ),
     "the_writer_arrives_in_the_next_phase_of_an_mbarrier": Litmus(
         ("ARRIVE WAIT X = 1; ARRIVE", "ARRIVE WAIT STEP b = X;"), True, UNSEEN, "warps", shared=True, first="INIT"
+    ),
+    "the_reader_arrives_twice_at_an_mbarrier": Litmus(
+        ("X = 1; ARRIVE", "ARRIVE ARRIVE WAIT STEP b = X;"), True, UNSEEN, "warps", shared=True, first="INIT"
     ),
     "an_awaited_copy": Litmus(
         ('COPY PTX("cp.async.wait_all;"); MEET', "MEET b = X;"), False, SEEN, "warps", meet="__syncthreads();",

@@ -146,6 +146,19 @@ OTHERS = {
         "tiles[warp * 32 * 33 + lane * 33 + column]"}),
     "two kernels without extern C": ("argmax-pairs", "", {'extern "C" ': ""}),
     "a file from Windows": ("one-matrix-padding", "", {'extern "C" ': "\ufeff", "\n": "\r\n"}),
+    "a tree of neighbours": ("crovella-row-sums", "", {
+        "stride = blockDim.x / 2; stride > 0; stride >>= 1": "stride = 1; stride < blockDim.x; stride *= 2",
+        "if (tid < stride)": "if (tid % (2 * stride) == 0)"}),
+    "shuffles before the tree": ("cs121-halving", "", {
+        "        if (tid < stride)\n            partial[tid] += partial[tid + stride];\n        __syncthreads();\n": "",
+        "    // reduce in shared memory,": "    T own = partial[tid];\n    for (int k = 16; k > 0; k /= 2)\n"
+        "        own += __shfl_xor_sync(0xffffffff, own, k);\n    __syncthreads();\n    partial[tid] = T(0);\n"
+        "    __syncthreads();\n    partial[tid / 32] = own;\n    __syncthreads();\n    //"}),
+    "the last element in place of zeros": ("cs121-tiling", "", {
+        "(Row < width && phase + tx < width) ? M[Row * width + phase + tx] : 0":
+        "(phase + tx < width) * M[min(Row, width - 1) * width + min(phase + tx, width - 1)]",
+        "(phase + ty < width && Col < width) ? N[(phase + ty) * width + Col] : 0":
+        "(phase + ty < width) * N[min(phase + ty, width - 1) * width + min(Col, width - 1)]"}),
     "work in one turn": ("barriers-needless", "", {"step < 4; ++step": "step < 1; ++step", "warp % 4 == step": "true"}),
 }  # fmt: skip
 

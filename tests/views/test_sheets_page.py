@@ -48,7 +48,7 @@ def test_a_sheet_from_its_start_to_its_solution() -> None:
     app = opened("sheets", sheet=SHEET.name, student="Anna")
     assert "How do we calculate" not in shown(app) and SHEET.solution.strip() not in shown(app)
     said = checked(app)
-    assert said.count('<li class="bad">') == 6 and "0 instead of" in said and "1 of 7 passed" in said
+    assert said.count('<li class="bad">') == 7 and "0 instead of" in said and "1 of 8 passed" in said
     for number, hint in enumerate(SHEET.hints, start=1):
         assert f"**Hint {number}.**" not in shown(app)
         app.button(key="hint").click().run()
@@ -57,21 +57,22 @@ def test_a_sheet_from_its_start_to_its_solution() -> None:
     app.button(key="solution").click().run()
     assert SHEET.solution.strip() in shown(app)
     said = checked(with_text(app, SHEET.solution))
-    assert said.count('<li class="ok">') == 7 and "7 of 7 passed" in said
+    assert said.count('<li class="ok">') == 8 and "8 of 8 passed" in said
     assert progress.of("Anna", SHEET) == progress.Progress(
         dict.fromkeys(
-            ("answer", "findings", "from-the-tiles", "no-shuffle", "all-threads", "shared-work", "all-lanes"), True
+            ("answer", "findings", "from-the-tiles", "no-shuffle", "all-threads", "shared-work", "all-lanes", "border"),
+            True,
         ),
         len(SHEET.hints),
         True,
     )
     said = checked(with_text(app, SHEET.start))
-    assert said.count('<li class="bad">') == 6 and "7 of 7 passed, 6 of them earlier" in said
+    assert said.count('<li class="bad">') == 7 and "8 of 8 passed, 7 of them earlier" in said
     again = html_of(opened("sheets", sheet=SHEET.name, student="Anna"))
-    assert "7 of 7 passed" in again and says("sheets.checked-last", again)
-    assert "0 of 7 passed" in html_of(opened("sheets", sheet=SHEET.name, student="Ben"))
+    assert "8 of 8 passed" in again and says("sheets.checked-last", again)
+    assert "0 of 8 passed" in html_of(opened("sheets", sheet=SHEET.name, student="Ben"))
     disguised = html_of(opened("sheets", sheet=SHEET.name, student=" An\x1bna "))
-    assert "0 of 7 passed" in disguised  # it is "An na", whom a terminal can print
+    assert "0 of 8 passed" in disguised  # it is "An na", whom a terminal can print
 
 
 def test_questions_are_answered_checked_and_there_again() -> None:
@@ -97,7 +98,7 @@ def test_the_progress_of_all_students_is_shown_to_permitted_roles() -> None:
     progress.open_solution("ben", ASKS)
     app = opened("machine")
     said = html_of(app)
-    assert "Anna &lt;b&gt;" in said and "1 of 7" in said and "0 of 5" in said
+    assert "Anna &lt;b&gt;" in said and "1 of 8" in said and "0 of 5" in said
     app.selectbox(key="sheet to look at").set_value(SHEET.name).run()
     said = html_of(app)
     assert "✓" in said and "from-the-tiles" in said and "ben" not in said
@@ -173,12 +174,12 @@ def test_the_menu_says_how_far_its_reader_is_in_each_sheet() -> None:
     menu = app.selectbox(key="sheet")
     assert menu.label == "Lab sheet" and title in menu.options
     checked(app)
-    assert f"{title} · 1 of 7" in app.selectbox(key="sheet").options
+    assert f"{title} · 1 of 8" in app.selectbox(key="sheet").options
     checked(with_text(app, SHEET.solution))
     menu = app.selectbox(key="sheet")
     assert f"{title} · done ✓" in menu.options and menu.label == f"Lab sheet (1 of {len(names())} done)"
-    assert menu.value == SHEET.name and "7 of 7 passed" in html_of(app)
-    older = opened("sheets", sheet=f"{title} · 1 of 7", student="Anna")  # a menu not yet redrawn
+    assert menu.value == SHEET.name and "8 of 8 passed" in html_of(app)
+    older = opened("sheets", sheet=f"{title} · 1 of 8", student="Anna")  # a menu not yet redrawn
     assert not messages_of(older) and asked(older)["sheet"] == SHEET.name
     menu = opened("sheets", sheet=SHEET.name, student="Ben").selectbox(key="sheet")
     assert not any(" · " in option for option in menu.options)

@@ -146,12 +146,13 @@ def _executor(machine: Machine, item: Instruction) -> Executor | None:
 
 
 def _awaits_stores(machine: Machine, item: Instruction) -> bool:
-    """Return whether delayed stores arrive before an instruction: a fence, an atomic, a release, a __syncwarp()."""
+    """Return whether delayed stores arrive before an instruction: a fence, an atomic, a __syncwarp(). A release store
+    is delayed itself, behind the earlier ones."""
     if machine.schedule.kind != "independent":
         return False
     traits = traits_of(item.opcode)
     orders = item.words[0] in ("fence", "membar", "mbarrier", "cp") or traits.head == "bar.warp.sync"
-    return orders or traits.memory in ("atomic", "copy") or "release" in item.words
+    return orders or traits.memory in ("atomic", "copy") or ("release" in item.words and "async" in item.words)
 
 
 def with_drained_stores(machine: Machine, step: Executor | None) -> Executor:

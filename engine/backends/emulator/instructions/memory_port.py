@@ -133,6 +133,7 @@ def first_lane(lanes: Array) -> tuple[int, int]:
 _ALWAYS_READ = frozenset(("exch", "cas"))  # the GPU has no form of them without a result
 # With this constant operand the GPU's assembler makes a counting instruction (not for add.s32).
 _TALLIES: dict[tuple[str, ...], int] = {("add", "u32"): 1, ("inc", "u32"): 0xFFFFFFFF}
+_LATE = frozenset(("volatile", "relaxed", "release"))  # later loads may overtake these stores
 _STRONG = frozenset(("volatile", "relaxed", "acquire", "release", "acq_rel", "mmio"))
 
 
@@ -225,7 +226,7 @@ class Port:
         self._array = None if address is None else shared_array_of(machine.program, address)
         self._bounds = machine.shared_bounds(self._array) if self._array else None
         self.shift = site.part.bit_length() - 1
-        self._delayed = site.op == "st" and bool(site.words & {"volatile", "relaxed"}) and not site.arrives_later
+        self._delayed = site.op == "st" and bool(site.words & _LATE) and not site.arrives_later
         self._last: tuple[Value, Mask, Array] | None = None
         self._places: dict[tuple[bytes, int], _CheckedOffsets] = {}
         self._place: _CheckedOffsets | None = None

@@ -1,4 +1,4 @@
-"""Volatile and relaxed stores that have not reached memory yet, so other threads still read the old value.
+"""Volatile, relaxed and release stores that have not reached memory yet, so other threads still read the old value.
 
 CUDA lets the later loads of a thread overtake such a store up to the next fence, barrier or atomic. Under the schedule
 "independent" the emulator does so, too: a lock that needs a fence between a store and a load fails here as on a GPU.

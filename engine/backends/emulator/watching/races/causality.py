@@ -231,6 +231,26 @@ class Causality:
         self._tell(words, self._rows.join(self._told_by(words), self._told_by(words + 1)))
         self._tell(words + 1, np.zeros(words.size, np.int64))
 
+    def unordered_arrival(self, access: Access) -> tuple[int, int] | None:
+        """Return (group, another group of its block) if the first arrives now at an mbarrier, and may not know of the
+        other one's arrival in a phase that has ended; else None.
+
+        A barrier behind the read of a flag stands for its fence, and so does the arrival itself here.
+        """
+        if self._rows.lost or self._each == 1 or self._flags.size == 1:
+            return None
+        words, groups = self._lanes(access)
+        told = self._told_by(words)
+        pairs = np.unique(told[told > 0] << 32 | groups[told > 0])
+        if not pairs.size:
+            return None
+        told, groups = _split(pairs)
+        others = (groups // self._each * self._each)[:, None] + np.arange(self._each)
+        known = np.maximum(*(self._rows.clocks(rows[groups][:, None], others) for rows in (self._far, self._heard)))
+        unknown = self._rows.clocks(told[:, None], others) > np.maximum(known, self._near[groups])
+        found = np.argwhere(unknown & (others != groups[:, None]))
+        return (int(groups[found[0, 0]]), int(others[tuple(found[0])])) if found.size else None
+
     def read_flag(self, access: Access, acquires: bool) -> None:
         """Record that lanes read flags. `acquires`: the read is a fence itself."""
         if self._rows.lost or self._flags.size == 1:

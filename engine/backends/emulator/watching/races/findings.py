@@ -230,6 +230,14 @@ class Findings:
         clause = f"line {line}: {both} initialise the same barrier {place}; only one thread may"
         self.report("shared-race", line, line, f"{clause}, and a __syncthreads() must follow.")
 
+    def unordered_arrival(self, line: int, one: int, other: int) -> None:
+        """Report a warp that arrives at an mbarrier and may not know of another one's arrival in an earlier phase."""
+        mine, theirs = (f"the warp of {self._machine.grid_lane_name(warp * WARP)}" for warp in (one, other))
+        clause = f"line {line}: {mine} arrives at a barrier, and nothing orders it behind an earlier phase"
+        harm = f"in another order it counts in place of {theirs}, and a wait ends too early"
+        remedy = "a thread must wait for the phase of its arrival before it arrives again"
+        self.report("shared-race", line, line, f"{clause}: {harm}; {remedy}.")
+
     def _verdict(self, access: Access, mine: int, theirs: int, array: DeviceArray | None) -> tuple[str, str]:
         rows = self._info.rows
         if mine // rows != theirs // rows:

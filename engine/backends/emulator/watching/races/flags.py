@@ -346,6 +346,11 @@ class Flags:
         if self._causality is not None:
             self._causality.end_phase(at, columns)
 
+    def unordered_arrival(self, access: Access) -> tuple[int, int] | None:
+        """Return (warp, another warp) in the grid if the first arrives now at an mbarrier, and may not know of the
+        other one's arrival in an earlier phase; else None."""
+        return None if self._causality is None else self._causality.unordered_arrival(access)
+
     def _inherit(self, mask: Mask) -> None:
         """Let lanes that acquire something in their block acquire what others of it have acquired from elsewhere."""
         inner, outer = self._both()

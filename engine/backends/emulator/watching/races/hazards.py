@@ -220,6 +220,10 @@ class Hazards(Observer):
         reads_flag = site.op == "ld" and not site.weak
         if self._handovers is not None and (writes_flag or reads_flag):
             self._handovers.note(access, clocks.tick())
+        if "arrive" in site.words or "arrive_drop" in site.words:
+            early = clocks.flags.unordered_arrival(access)
+            if early is not None:
+                self._findings.unordered_arrival(site.line, *early)
         if writes_flag:
             self._reads.settle()
             fence = clocks.publish(access, _fence_scope(site, "release"))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import engine
+from tests.sentences import sentence
 
 HEAD = """
 #define OF(text, ...) \\
@@ -45,6 +46,14 @@ BODIES = {  # (right, wrong)
             if (t % 32 == 0) { ARRIVE; WAIT(i & 1); out[t + i] = s[0]; }
         }""",
     ),
+    "one more arrival": (
+        """if (t == 0) { s[0] = in[0]; ARRIVE; }
+        if (t == 32) { s[1] = in[1]; ARRIVE; WAIT(0); ARRIVE; }
+        if (t == 64) { WAIT(0); out[0] = s[0] + s[1]; }""",
+        """if (t == 0) { s[0] = in[0]; ARRIVE; }
+        if (t == 32) { s[1] = in[1]; ARRIVE; ARRIVE; }
+        if (t == 64) { WAIT(0); out[0] = s[0] + s[1]; }""",
+    ),
     "a named barrier": (
         """if (w == 0) { s[t] = in[t]; NAMED_ARRIVE(1); }
         if (w == 1) { NAMED_SYNC(1); SIGNAL; NAMED_ARRIVE(1); }
@@ -64,3 +73,9 @@ def test_an_arrival_of_another_phase_orders_nothing(name: str, wrong: bool, sche
     kernel = engine.kernel(f"{HEAD}{BODIES[name][wrong]}}}")
     run = kernel.run(1, 128, (np.arange(128, dtype=np.int32), np.zeros(160, np.int32)), schedule=schedule)
     assert [one.kind for one in run.findings] == ["shared-race"] * wrong
+
+
+def test_the_finding_names_both_warps_and_the_missing_wait() -> None:
+    kernel = engine.kernel(f"{HEAD}{BODIES['one more arrival'][True]}}}")
+    run = kernel.run(1, 128, (np.arange(128, dtype=np.int32), np.zeros(160, np.int32)))
+    assert sentence("race.unordered-arrival", run.findings[0].message)
