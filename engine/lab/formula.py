@@ -100,6 +100,22 @@ def value_of(line: str, arrays: Mapping[str, Array], numbers: Mapping[str, float
         raise NotRunnable(f"{line} takes too much memory.") from None
 
 
+def largest_whole(line: str, arrays: Mapping[str, Array], numbers: Mapping[str, float]) -> float:
+    """Return the largest whole number, without its sign, of a line and of all its parts; infinite if one is a
+    fraction. NotRunnable: the line has no value."""
+    parts = [part for part in ast.walk(parse(line)) if isinstance(part, ast.BinOp | ast.Call | ast.UnaryOp | ast.Name)]
+    inside = {id(part.func) for part in parts if isinstance(part, ast.Call)}
+    largest = 0.0
+    for part in parts:
+        if id(part) in inside or (isinstance(part, ast.Name) and name_of(part) not in {*arrays, *numbers}):
+            continue  # the name of a function
+        made = value_of(ast.unparse(part), arrays, numbers).of
+        if made.dtype.kind == "f":
+            return np.inf
+        largest = max(largest, float(np.abs(made.astype(np.float64)).max(initial=0)))
+    return largest
+
+
 def parse(line: str) -> ast.expr:
     """Return the tree of a line. NotRunnable: it is not one expression of NumPy, or too long."""
     try:

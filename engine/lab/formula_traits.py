@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import IntEnum
 from math import isfinite
 
@@ -53,14 +53,41 @@ def factors_in(line: str) -> frozenset[str]:
     """Return the parameters that are only operands of arithmetic, comparisons or choices: no sizes, indices or
     shifts."""
     tree = parse(line)
+    return _only_among([*_operands(tree), *_chosen(tree)], tree)
+
+
+def _operands(tree: ast.expr) -> list[ast.expr]:
+    """Return the operands of a line's arithmetic."""
     nodes = [node for node in ast.walk(tree) if isinstance(node, ast.BinOp) and isinstance(node.op, _FACTORS)]
-    return _only_among([side for node in nodes for side in (node.left, node.right)] + _chosen(tree), tree)
+    return [side for node in nodes for side in (node.left, node.right)]
 
 
 def choices_in(line: str) -> frozenset[str]:
     """Return the parameters that are only compared or chosen."""
     tree = parse(line)
     return _only_among(_chosen(tree), tree)
+
+
+def places_in(line: str) -> frozenset[str]:
+    """Return the parameters that are parts of an index, or by which a line rolls, shifts or repeats; no other
+    sizes."""
+    tree = parse(line)
+    found = list[ast.AST]()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Subscript(slice=index):
+                found.append(index)
+            case ast.BinOp(op=ast.LShift() | ast.RShift(), right=right):
+                found.append(right)
+            case ast.Call(func=function, args=given, keywords=keywords):
+                name, given = function_of(function, given)
+                if name in _SHIFTING:
+                    found += [*given[1:], *(each.value for each in keywords)]
+    named = [part for each in found for part in ast.walk(each) if isinstance(part, ast.Name)]
+    return frozenset(map(name_of, named)) & _only_among([*named, *_operands(tree), *_chosen(tree)], tree)
+
+
+_SHIFTING = frozenset(("roll", "repeat", "tile", "left_shift", "right_shift"))
 
 
 def _chosen(tree: ast.expr) -> list[ast.expr]:
@@ -180,13 +207,35 @@ _ADDING = frozenset((
     "multiply.accumulate",
 ))  # fmt: skip
 _COUNTING = frozenset(("sign", "bitwise_count"))
+_BOUNDED = frozenset((*_ADDING, *_COUNTING, *_MOVES, "abs", "absolute", "floor_divide", "mod", "remainder"))
 _OF_BITS = frozenset(("bitwise_and", "bitwise_or", "bitwise_xor", "invert"))
 
 
-def wraps_in(line: str) -> frozenset[str]:
+def wraps_in(line: str, numbers: Collection[str] = ()) -> frozenset[str]:
     """Return the parameters of a line of whole numbers whose value has the same 32 bits for all numbers of a kernel's
-    type, also where they are too large for it; none for other lines."""
-    return names_in(line) if _whole_of(parse(line)) else frozenset()
+    type, also where they are too large for it; none for other lines. `numbers`: the parameters that are small positive
+    numbers, which do for divisors and shifts what constants do."""
+    tree = _Numbered(numbers).visit(parse(line))
+    return names_in(line) if _whole_of(tree) else frozenset()
+
+
+class _Numbered(ast.NodeTransformer):
+    """Puts a constant in the place of each of these parameters."""
+
+    def __init__(self, numbers: Collection[str]) -> None:
+        self.numbers = numbers
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return ast.Constant(1) if name_of(node) in self.numbers else node
+
+
+def adds_in(line: str) -> frozenset[str]:
+    """Return the parameters of a line that only adds, multiplies, divides, moves and compares; none for other lines. A
+    kernel may take as long as its numbers are large for what else there is, such as a greatest common divisor."""
+    nodes = list(ast.walk(parse(line)))
+    calls = {function_of(node.func, node.args)[0] for node in nodes if isinstance(node, ast.Call)}
+    operators = {type(node.op) for node in nodes if isinstance(node, ast.BinOp)}
+    return names_in(line) if calls <= _BOUNDED and operators <= {*_FACTORS, ast.LShift, ast.RShift} else frozenset()
 
 
 def _whole_of(node: ast.expr) -> _Whole:

@@ -133,6 +133,18 @@ def test_a_radius_that_the_kernel_ignores_is_smaller_in_a_trial() -> None:
         assert check_own(setup, 300, text.replace("R)", f"{radius})"), "mine.cu").measurement.status == status
 
 
+def test_a_radius_stays_that_of_its_weights() -> None:
+    text = """__global__ void f(const int *x, const int *w, int *y, int r, int n) {
+        int i = blockIdx.x * 128 + threadIdx.x + r, sum = 0;
+        if (i >= n - r) return;
+        for (int k = -r; k <= r; k++) sum += w[r - k] * x[i + k];
+        y[i - r] = sum;
+    }"""
+    setup = setup_of("f<<<3, 128>>>(int32[n]=random, int32[7]=random, int32[n], 3, n)", "y = np.convolve(x, w)[r:-r]")
+    found = check_own(setup, 300, text, "mine.cu")
+    assert (found.measurement.status, found.remark) == ("ok", None)
+
+
 @pytest.mark.parametrize(
     ("kind", "line", "predicate"),
     [
