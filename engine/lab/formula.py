@@ -69,7 +69,7 @@ def check(line: str, arrays: Mapping[str, Array], numbers: Mapping[str, float], 
     if flat.dtype.kind == "f":
         with np.errstate(over="ignore"):
             cast = wanted.astype(flat.dtype)
-        if made.exact:
+        if made.exact or wanted.dtype.kind != "f":
             return checks.equal(flat, cast, note, columns)
         # Infinities and NaN must be the same; a number below the smallest normal one may have become zero
         # before it was multiplied, as 1 / (1 + exp(-x)) has in x / (1 + exp(-x)).
@@ -172,7 +172,8 @@ def _evaluate(node: ast.expr, known: Mapping[str, Value], line: str) -> Value:
             one = inner(operand)
             return Value(_UNARY[type(op)](one.of), one.off)
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
-            return _BINARY[type(op)](inner(left), inner(right))
+            made = _BINARY[type(op)](inner(left), inner(right))
+            return _of_whole(made) if isinstance(op, ast.Div) and _is_share(left, right) else made
         case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _COMPARISONS:
             return plain(_COMPARISONS[type(op)], inner(left), inner(right))
         case ast.Subscript(value=part, slice=index):
@@ -198,6 +199,18 @@ def _evaluate(node: ast.expr, known: Mapping[str, Value], line: str) -> Value:
                 return _joined(name, [inner(part) for part in given[0].elts], named)
             return _called(name, [inner(each) for each in given], named, line)
     raise NotRunnable(f"{line}: `{ast.unparse(node)}` is none of the operations of a formula.")
+
+
+def _is_share(part: ast.expr, divisor: ast.expr) -> bool:
+    """Return whether a line divides a part by a sum with that part in it, as 1 / (1 + exp(-x)) does."""
+    sides = [divisor.left, divisor.right] if isinstance(divisor, ast.BinOp) and isinstance(divisor.op, ast.Add) else []
+    return ast.unparse(part) in map(ast.unparse, sides)
+
+
+def _of_whole(share: Value) -> Value:
+    """Return shares that a kernel may compute as the whole without the other share, or as tanh(x / 2) / 2 + 1 / 2: it
+    rounds numbers as large as the whole, if no share is negative."""
+    return Value(share.of, share.off + 2.0 * ((share.of >= 0) & (share.of <= 1)), share.added)
 
 
 def function_of(function: ast.expr, given: list[ast.expr]) -> tuple[str, list[ast.expr]]:

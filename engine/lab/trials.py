@@ -258,6 +258,8 @@ def _of_formula(
         if name in moved and trial >= LARGE:
             sorts = re.search(r"sort\b", right.line) is not None
             made = _falling(array) if sorts and trial == _FALLING else _moved(array, trial, place)
+            if array.dtype.kind == "f" and not finds:
+                made = made / array.dtype.type(4)  # a kernel may add a few, as (x + abs(x)) / 2 does
             bounds = finds and trial == _TIES and array.dtype.kind in "iuf"
             changed[name] = _with_bounds(made, _near(right.line, numbers, own, array.dtype)) if bounds else made
         elif trial == LARGE and name in used and isinstance(out, np.ndarray) and _is_wider(out, array):

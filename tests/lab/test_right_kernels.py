@@ -61,6 +61,18 @@ RIGHT = (
     # fast functions, and what becomes zero on the way
     ("y = np.exp(x)", FLOATS, "", "y[i] = __expf(x[i]);"),
     ("y = x / (1 + np.exp(-x))", FLOATS, "", "y[i] = x[i] / (1 + expf(-x[i]));"),
+    # the same number from terms that are larger
+    ("y = 1 / (1 + np.exp(-x))", FLOATS, "", "y[i] = 0.5f * tanhf(x[i] / 2) + 0.5f;"),
+    ("y = np.tanh(x)", FLOATS, "", "y[i] = 1 - 2 / (expf(2 * x[i]) + 1);"),
+    ("y = np.maximum(x, 0)", FLOATS, "", "y[i] = (x[i] + fabsf(x[i])) / 2;"),
+    ("y = (x - m) / s", f"float m, float s, {FLOATS}", "3, 2", "y[i] = x[i] / s - m / s;"),
+    ("y = (x - x[0]) ** 2", FLOATS, "", "y[i] = x[i] * x[i] - 2 * x[i] * x[0] + x[0] * x[0];"),
+    ("y = x - x + x.mean()", FLOATS, "", "y[i] = 0; for (int k = 0; k < n; k++) y[i] += x[k] / n;"),
+    ("y = x - x + x.var()", FLOATS, "", """float s = 0, q = 0;
+        for (int k = 0; k < n; k++) { s += x[k]; q += x[k] * x[k]; }
+        y[i] = q / n - s / n * (s / n);"""),
+    ("y = 0 * x + 4 * (x * x < 100).mean()", FLOATS, "",
+     "y[i] = 0; for (int k = 0; k < n; k++) if (x[k] * x[k] < 100) y[i] += 4.0f / n;"),
 )  # fmt: skip
 
 
@@ -96,6 +108,18 @@ def test_a_right_kernel_is_right(line: str, parameters: str, arguments: str, bod
             "y[i] = max(-10, min(10, x[i]));",
         ),
         ("y = a * x", f"float a, {FLOATS}", "2", "y[i] = (int)a * x[i];"),
+        # what is too small, or is counted wrong, stays wrong
+        ("y = 1 / (1 + np.exp(-x))", FLOATS, "", "y[i] = x[i] < -7 ? 0 : 1 / (1 + expf(-x[i]));"),
+        ("y = np.tanh(x)", FLOATS, "", "y[i] = fabsf(x[i]) < 0.01f ? 0 : tanhf(x[i]);"),
+        (
+            "y = 0 * x + x.var()",
+            FLOATS,
+            "",
+            """float s = 0, q = 0;
+            for (int k = 0; k < n; k++) { s += x[k]; q += x[k] * x[k]; }
+            y[i] = (q - s * s / n) / (n - 1);""",
+        ),
+        ("y = np.maximum(x, 0)", FLOATS, "", "y[i] = (x[i] + fabsf(x[i])) * 0.49999f;"),
         # a small number that is added
         ("y = x / np.sqrt(x * x + 1e-5)", FLOATS, "", "y[i] = x[i] * rsqrtf(x[i] * x[i]);"),
     ],
