@@ -23,7 +23,8 @@ def moved_in(line: str) -> frozenset[str]:
 
 
 def bounds_in(line: str, numbers: Mapping[str, float] | None = None) -> tuple[float, ...] | None:
-    """Return the numbers with which a line compares others; None if it divides, as they may become divisors.
+    """Return the numbers with which a line compares others, also 0 where it asks for a sign; None if it divides, as
+    they may become divisors.
 
     `numbers`: the parameters that are numbers.
     """
@@ -33,6 +34,8 @@ def bounds_in(line: str, numbers: Mapping[str, float] | None = None) -> tuple[fl
     sides = _compared(nodes)
     written = [side.value for side in sides if isinstance(side, ast.Constant)]
     passed = [(numbers or {}).get(name_of(side)) for side in sides if isinstance(side, ast.Name)]
+    calls = {function_of(node.func, node.args)[0] for node in nodes if isinstance(node, ast.Call)}
+    written += [0] * bool(calls & _OF_ZERO)
     return tuple(each for each in (*written, *passed) if isinstance(each, int | float) and isfinite(each))
 
 
@@ -60,6 +63,13 @@ def _operands(tree: ast.expr) -> list[ast.expr]:
     """Return the operands of a line's arithmetic."""
     nodes = [node for node in ast.walk(tree) if isinstance(node, ast.BinOp) and isinstance(node.op, _FACTORS)]
     return [side for node in nodes for side in (node.left, node.right)]
+
+
+def counted_in(line: str) -> frozenset[str]:
+    """Return the parameters of whose numbers a line counts how often each occurs."""
+    calls = [node for node in ast.walk(parse(line)) if isinstance(node, ast.Call)]
+    counted = [each[0] for name, each in (function_of(node.func, node.args) for node in calls) if name == "bincount"]
+    return frozenset(name_of(part) for part in counted if isinstance(part, ast.Name))
 
 
 def choices_in(line: str) -> frozenset[str]:
@@ -122,6 +132,7 @@ def compares_plainly(line: str) -> bool:
 
 _WRAPPING = (ast.Add, ast.Sub, ast.Mult)
 _BITS = (ast.BitAnd, ast.BitOr, ast.BitXor)
+_OF_ZERO = frozenset(("sign", "logical_and", "logical_or", "logical_xor", "logical_not"))
 _DIVIDING = (ast.Div, ast.FloorDiv, ast.Mod, *_BITS)
 _CHOOSING = frozenset((*COMPARING, "clip", "where"))
 _FACTORS = (*_WRAPPING, *_DIVIDING)

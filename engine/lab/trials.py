@@ -23,6 +23,7 @@ from engine.lab.formula_traits import (
     bounds_in,
     choices_in,
     compares_plainly,
+    counted_in,
     divisors_in,
     factors_in,
     is_decided,
@@ -59,6 +60,7 @@ _SHIFT = -1000.0  # exp() of numbers near this is 0 in every type, and infinite 
 
 
 _FINDS = re.compile(r"\b(max|min|argmax|argmin|sort|argsort)\b|\.(reduce|accumulate)\b")  # one of many numbers
+_FINDS_LEAST = re.compile(r"\b(min|argmin|minimum)\b")
 _SEARCHES = re.compile(r"\b(max|min|argmax|argmin|maximum|minimum|sort|argsort|softmax)\b")
 
 
@@ -260,6 +262,8 @@ def _of_formula(
             made = _falling(array) if sorts and trial == _FALLING else _moved(array, trial, place)
             if array.dtype.kind == "f" and not finds:
                 made = made / array.dtype.type(4)  # a kernel may add a few, as (x + abs(x)) / 2 does
+            if finds and trial == LARGE and array.size > 1 and not sorts:
+                made = _with_second(made, least=_FINDS_LEAST.search(right.line) is not None)
             bounds = finds and trial == _TIES and array.dtype.kind in "iuf"
             changed[name] = _with_bounds(made, _near(right.line, numbers, own, array.dtype)) if bounds else made
         elif trial == LARGE and name in used and isinstance(out, np.ndarray) and _is_wider(out, array):
@@ -274,6 +278,8 @@ def _of_formula(
             changed[name] = _beside(array, added_in(right.line))
         elif trial == _EQUAL and not finds and name in used and array.dtype.kind in "iuf":
             changed[name] = _with_bounds(array, _near(right.line, numbers, own, array.dtype))
+        elif trial == _EQUAL and name in counted_in(right.line):
+            changed[name] = np.where(np.arange(array.size).reshape(array.shape) % 5 == 1, 0, array).astype(array.dtype)
     return _in_signed_words(changed)
 
 
@@ -361,6 +367,14 @@ def _moved(numbers: Array, trial: int, place: int) -> Array:
         few = make.integers(0, 4, numbers.shape)
         return (few / 4 if numbers.dtype.kind == "f" else few).astype(numbers.dtype)
     return _extremes(numbers, trial, -1 if trial in _FOR_MINIMA else 1)
+
+
+def _with_second(numbers: Array, least: bool) -> Array:
+    """Return numbers of which the second one is the least or the largest: a search that begins one too far misses
+    it."""
+    made, at = numbers.copy(), int(numbers.argmin() if least else numbers.argmax())
+    made.flat[[1, at]] = made.flat[[at, 1]]
+    return made
 
 
 def _falling(numbers: Array) -> Array:

@@ -536,6 +536,8 @@ def _checked(line: str, body: str, kind: str = "int", out: str = "", fill: str =
         ("y = np.bitwise_count(x)", "unsigned", "y[i] = __popc(x[i]);", "y[i] = __popc(x[i] & 0xffff);"),
         ("y = x * (x > 50)", "float", "y[i] = x[i] > 50 ? x[i] : 0;", "y[i] = x[i] > 49.9f ? x[i] : 0;"),
         ("y = np.maximum(x, 0)", "float", "y[i] = fmaxf(x[i], 0);", "y[i] = x[i] > 5.125f ? x[i] : 0;"),
+        ("y = np.sign(x)", "float", "y[i] = (x[i] > 0) - (x[i] < 0);", "y[i] = copysignf(1, x[i]);"),
+        ("y = 2 * x", "float", "y[i] = x[i] == 0 ? 0 : 2 * x[i];", "y[i] = x[i] == 0 ? 1 : 2 * x[i];"),
     ],
 )  # fmt: skip
 def test_numbers_that_a_kernel_treats_in_a_way_of_its_own_are_tried(

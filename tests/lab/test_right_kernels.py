@@ -146,6 +146,25 @@ def test_a_search_that_leaves_out_the_first_number_is_wrong_though_it_compares_w
         assert check_own(setup, 100, text.replace("FIRST", first), "mine.cu").measurement.status == status
 
 
+@pytest.mark.parametrize(
+    ("line", "body", "wrong"),
+    [
+        ("r = argmin(x)", "for (int i = 1; i < n; i++) if (x[i] < x[*r]) *r = i;", "int i = 2"),
+        ("r = argmax(x)", "for (int i = 1; i < n; i++) if (x[i] > x[*r]) *r = i;", "int i = 2"),
+        ("r = np.abs(x).max()", "for (int i = 0; i < n; i++) *r = max(*r, abs(x[i]));", "-x[i]"),
+        ("r = np.abs(x).max()", "for (int i = 0; i < n; i++) *r = max(*r, abs(x[i]));", "x[i]"),
+        ("r = np.bincount(x)[:1]", "for (int i = 0; i < n; i++) *r += x[i] == 0;", "false"),
+    ],
+)
+def test_a_search_misses_no_number(line: str, body: str, wrong: str) -> None:
+    kind = "unsigned" if "bincount" in line else "int"
+    call = f"f<<<1, 1>>>({'uint32' if kind == 'unsigned' else 'int32'}[n]=random, int32[1]=zeros, n)"
+    near = body.replace({"int i = 2": "int i = 1", "false": "x[i] == 0"}.get(wrong, "abs(x[i])"), wrong)
+    for each, status in ((body, "ok"), (near, "wrong")):
+        text = f"__global__ void f(const {kind} *x, int *r, int n) {{ {each} }}"
+        assert check_own(setup_of(call, line), 100, text, "mine.cu").measurement.status == status
+
+
 def test_a_radius_that_the_kernel_ignores_is_smaller_in_a_trial() -> None:
     text = """__global__ void f(const int *x, int *y, int r, int n) {
         int i = blockIdx.x * 128 + threadIdx.x, sum = 0;
