@@ -70,7 +70,8 @@ def check(line: str, arrays: Mapping[str, Array], numbers: Mapping[str, float], 
         with np.errstate(over="ignore"):
             cast = wanted.astype(flat.dtype)
         if made.exact or wanted.dtype.kind != "f":
-            return checks.equal(flat, cast, note, columns)
+            none = np.isnan(flat) & np.isnan(cast.astype(np.float64))
+            return checks.equal(np.where(none, 0, flat), np.where(none, 0, cast), note, columns)
         # Infinities and NaN must be the same; a number below the smallest normal one may have become zero
         # before it was multiplied, as 1 / (1 + exp(-x)) has in x / (1 + exp(-x)).
         same = ~np.isfinite(cast) & ((cast == flat) | (np.isnan(cast) & np.isnan(flat)))

@@ -7,8 +7,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import IntEnum
 from math import isfinite
 
-from engine.lab.formula import CAST, KINDS, function_of, name_of, parse
+from engine.lab.bounded import whole
+from engine.lab.formula import CAST, KINDS, function_of, name_of, parse, value_of
 from engine.lab.numpy_functions import COMPARING, MOVING, OF_PARTS
+from engine.records import NotRunnable
 
 
 def names_in(line: str) -> frozenset[str]:
@@ -95,6 +97,14 @@ def places_in(line: str) -> frozenset[str]:
                     found += [*given[1:], *(each.value for each in keywords)]
     named = [part for each in found for part in ast.walk(each) if isinstance(part, ast.Name)]
     return frozenset(map(name_of, named)) & _only_among([*named, *_operands(tree), *_chosen(tree)], tree)
+
+
+def indices_in(line: str) -> frozenset[str]:
+    """Return the parameters that are only whole indices, as in A[row] and A[:, column]."""
+    tree = parse(line)
+    found = [node.slice for node in ast.walk(tree) if isinstance(node, ast.Subscript)]
+    found = [part for each in found for part in (each.elts if isinstance(each, ast.Tuple) else [each])]
+    return _only_among(found, tree)
 
 
 _SHIFTING = frozenset(("roll", "repeat", "tile", "left_shift", "right_shift"))
@@ -254,7 +264,8 @@ def _whole_of(node: ast.expr) -> _Whole:
         case ast.Name():
             return _Whole.EXACT
         case ast.Constant(value=number):
-            return _Whole.EXACT if isinstance(number, int) and abs(number) < 2**31 else _Whole.FREE
+            size = abs(number) if isinstance(number, int) else 2**32
+            return _Whole.EXACT if size < 2**31 else _Whole.WRAPPED if size < 2**32 else _Whole.FREE
         case ast.Subscript(value=value):
             return _whole_of(value)
         case ast.Attribute(value=value, attr="T"):
@@ -270,13 +281,29 @@ def _whole_of(node: ast.expr) -> _Whole:
             both = min(_whole_of(left), _whole_of(right))
             if isinstance(op, _BITS):
                 return both
-            if isinstance(op, _WRAPPING) or (isinstance(op, ast.LShift | ast.Pow) and isinstance(right, ast.Constant)):
+            if isinstance(op, _WRAPPING) or (isinstance(op, ast.LShift | ast.Pow) and _is_fixed(right)):
                 return min(_Whole.WRAPPED, both)
-            divides = isinstance(op, ast.FloorDiv | ast.Mod | ast.RShift) and isinstance(right, ast.Constant)
-            return _exact_of(left, right) if divides else _Whole.FREE
+            if isinstance(op, ast.Mod) and _is_word(right):
+                return _Whole.EXACT if _whole_of(left) else _Whole.FREE
+            divides = isinstance(op, ast.FloorDiv | ast.Mod | ast.RShift) and _is_fixed(right)
+            return _exact_of(left) if divides else _Whole.FREE
         case ast.Call(func=ast.Name() | ast.Attribute() as function, args=given):
             return _of_call(*function_of(function, given))
     return _Whole.FREE
+
+
+def _is_fixed(node: ast.expr) -> bool:
+    """Return whether an operand is made of constants alone."""
+    return all(isinstance(part, ast.Constant | ast.BinOp | ast.operator) for part in ast.walk(node))
+
+
+def _is_word(node: ast.expr) -> bool:
+    """Return whether a divisor leaves the low bits of 32 or fewer."""
+    try:
+        value = whole(value_of(ast.unparse(node), {}, {})) if _is_fixed(node) else 0
+    except (NotRunnable, ValueError):
+        return False
+    return 0 < value <= 2**32 and value & (value - 1) == 0
 
 
 def _exact_of(*parts: ast.expr) -> _Whole:

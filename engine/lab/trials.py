@@ -26,6 +26,7 @@ from engine.lab.formula_traits import (
     counted_in,
     divisors_in,
     factors_in,
+    indices_in,
     is_decided,
     moved_in,
     names_in,
@@ -101,7 +102,8 @@ def fitting(
             if _is_number(passed[name])
         }
         passed = dict(zip(names, map(as_held, own.parameters, passed.values()), strict=True))
-        places = _small(setup, passed, _OF_WINDOW) & places_in(right.line)
+        indices = _typed(setup, passed) & indices_in(right.line)
+        places = indices | (_small(setup, passed, _OF_WINDOW) & places_in(right.line))
         passed |= _other_places(
             right, passed, places, trial if places_of is None else places_of, prod(made.grid) * prod(made.block)
         )
