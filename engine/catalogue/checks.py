@@ -29,7 +29,8 @@ def within(found: Array, expected: Array, bound: Array, note: str, columns: int 
     whole = np.issubdtype(found.dtype, np.integer)
     kind = np.int64 if whole else np.float64
     got, wanted = found.astype(kind), expected.astype(kind)
-    error = np.abs(got - wanted).astype(np.float64)
+    with np.errstate(invalid="ignore"):  # the difference of two infinities, which may be the same
+        error = np.where(got == wanted, 0, np.abs(got - wanted)).astype(np.float64)
     bounds = np.broadcast_to(bound, error.shape)
     with np.errstate(over="ignore"):  # with a bound of 0 any error is infinitely too large
         misses = np.where(np.isfinite(error), error / np.maximum(bounds, np.finfo(np.float64).tiny), np.inf)

@@ -347,7 +347,8 @@ def filled(shape: tuple[int, ...], dtype: np.dtype[np.generic], fill: str, place
 
 def random_numbers(count: int, dtype: np.dtype[np.generic], place: int, trial: int) -> Array:
     """Return `count` numbers: in even trials of both signs, in odd ones all negative (if the type has a sign) and far
-    from 0. The largest is the last one in trial 0 and the first one in trial 1; in later trials it stands in between.
+    from 0. The largest is the last one in trial 0, the first one in trial 1 and the second one in trial 2; later it
+    stands in between.
 
     No two neighbours are equal, but in every third trial some are. A float of 4 bytes rounds doubles of later trials.
     """
@@ -365,10 +366,10 @@ def random_numbers(count: int, dtype: np.dtype[np.generic], place: int, trial: i
     lowest, largest = 1, most + 2
     if signed:
         numbers = numbers * make.choice((-1, 1), count) if even else -far - numbers
-        lowest, largest = -far - most - 2, largest if even else -far - 1
+        lowest, largest = -far - most - 2, largest + 1 if even else -far - 1  # no opposites, which have one abs()
     if trial % 3 == 2:
         numbers[_SAME::_SAME] = numbers[_SAME - 1 : -1 : _SAME]
-    at = (count - 1, 0)[trial] if trial < 2 else count * trial // 7 % count
+    at = (count - 1, 0, min(1, count - 1))[trial] if trial < 3 else count * trial // 7 % count
     numbers[[count - 1 - at, at]] = lowest, largest  # a single number is the largest
     unit = QUARTER / 2 ** min(trial, _HALVED)  # so that a conversion of some multiple to int shows, too
     unit *= _LONGER if dtype.itemsize == 8 and trial else 1

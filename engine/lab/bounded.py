@@ -2,7 +2,8 @@
 
 Arrays are computed in float64 or int64. Each float carries a bound of the error that a kernel may make in the answer's
 own type: one rounding for an operation, ten standard deviations for a sum in any order, a few units for a function such
-as exp. Whole numbers round nothing.
+as exp. A product, a quotient or a sum of differences is rounded as if it were multiplied out. Whole numbers round
+nothing.
 """
 
 from __future__ import annotations
@@ -19,15 +20,23 @@ from engine.records import Array, NotRunnable
 MOST_ELEMENTS = 1 << 26
 MOST_PRODUCTS = 1 << 34  # of a matrix product
 SUM = 10.0  # standard deviations
+_IN_TURN = 1024  # so many numbers may be added one after the other, each rounded as the sum so far
 _POWER = 16.0  # half units
 
 
 @dataclass(frozen=True)
 class Value:
-    """Numbers and, of the same shape, how far off a kernel's may be, in half units in the last place of one."""
+    """Numbers and, of the same shape, how far off a kernel's may be, in half units in the last place of one. `added`:
+    the sizes of what is added, together; None: those of the numbers."""
 
     of: Array
     off: Array
+    added: Array | None = None
+
+    @property
+    def terms(self) -> Array:
+        """Return the sizes of the terms that a kernel rounds if it multiplies the numbers out, as (x - y) ** 2."""
+        return np.abs(self.of) if self.added is None else self.added
 
     @property
     def exact(self) -> bool:
@@ -58,7 +67,7 @@ def stacked(values: Sequence[Value]) -> Value:
 
 def indexed(one: Value, index: Any) -> Value:
     """Return some of the numbers."""
-    return Value(np.asarray(one.of[index]), np.asarray(one.off[index]))
+    return Value(np.asarray(one.of[index]), np.asarray(one.off[index]), np.asarray(one.terms[index]))
 
 
 # ---- arithmetic
@@ -75,12 +84,13 @@ def fits(*values: Value) -> None:
     room(prod(np.broadcast_shapes(*(one.of.shape for one in values))))
 
 
-def rounded(made: Array, off: Array | float, half_units: float = 1.0) -> Value:
-    """Return numbers that an operation has made, with its own rounding if they are floats."""
+def rounded(made: Array, off: Array | float, half_units: float = 1.0, terms: Array | None = None) -> Value:
+    """Return numbers that an operation has made, with its own rounding, or that of their terms, if they are floats."""
     made = np.asarray(made)
     if made.dtype.kind != "f":
         return Value(made, np.zeros(made.shape))
-    return Value(made, np.broadcast_to(off + half_units * np.abs(made), made.shape))
+    size = np.abs(made) if terms is None else terms
+    return Value(made, np.broadcast_to(off + half_units * size, made.shape), terms)
 
 
 def plain(function: Callable[..., Any], *values: Value) -> Value:
@@ -95,26 +105,32 @@ def plain(function: Callable[..., Any], *values: Value) -> Value:
 def add(one: Value, two: Value) -> Value:
     """Return the sum of each pair."""
     fits(one, two)
-    return rounded(one.of + two.of, one.off + two.off)
+    return _of_terms(rounded(one.of + two.of, one.off + two.off), one, two)
 
 
 def subtract(one: Value, two: Value) -> Value:
     """Return the difference of each pair."""
     fits(one, two)
-    return rounded(one.of - two.of, one.off + two.off)
+    return _of_terms(rounded(one.of - two.of, one.off + two.off), one, two)
+
+
+def _of_terms(made: Value, one: Value, two: Value) -> Value:
+    return made if made.of.dtype.kind != "f" else Value(made.of, made.off, one.terms + two.terms)
 
 
 def multiply(one: Value, two: Value) -> Value:
     """Return the product of each pair."""
     fits(one, two)
-    return rounded(one.of * two.of, np.abs(one.of) * two.off + one.off * np.abs(two.of))
+    carried = np.abs(one.of) * two.off + one.off * np.abs(two.of)
+    return rounded(one.of * two.of, carried, 1.0, one.terms * two.terms)
 
 
 def divide(one: Value, two: Value) -> Value:
     """Return the quotient of each pair."""
     fits(one, two)
     made = one.of / two.of
-    return rounded(made, (one.off + np.abs(made) * two.off) / np.abs(two.of), 2.0)
+    size = np.abs(two.of)
+    return rounded(made, (one.off + np.abs(made) * two.off) / size, 2.0, one.terms / size)
 
 
 def floor_divide(one: Value, two: Value) -> Value:
@@ -136,7 +152,12 @@ def power(one: Value, two: Value) -> Value:
     slope = np.abs(two.of * made / np.where(one.of == 0, 1, one.of)) * one.off
     few = two.of.ndim == 0 and two.of in (2, 3, 4)
     return rounded(made, slope + np.abs(made * np.log(np.abs(np.where(one.of == 0, 1, one.of)))) * two.off,
-                    float(two.of) if few else _POWER)  # fmt: skip
+                    float(two.of) if few else _POWER, one.terms ** float(two.of) if few else None)  # fmt: skip
+
+
+def in_turn(made: Array, count: Any) -> Any:
+    """Return two standard deviations of the roundings of a sum of numbers of one sign, one after the other."""
+    return np.sqrt(np.minimum(count, _IN_TURN)) / 2 * np.abs(made)
 
 
 def matmul(one: Value, two: Value) -> Value:
@@ -151,4 +172,4 @@ def matmul(one: Value, two: Value) -> Value:
     a, b = one.of.astype(np.float64), two.of.astype(np.float64)
     carried = np.abs(a) @ two.off + one.off @ np.abs(b)
     spread = SUM * np.sqrt(one.of.shape[-1]) * np.sqrt((a * a) @ (b * b))
-    return rounded(made, carried + spread, SUM)
+    return rounded(made, carried + spread + in_turn(made, one.of.shape[-1]), SUM)

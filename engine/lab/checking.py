@@ -183,7 +183,7 @@ def check_own(
         size = _size_in(order, fewer) if setup.sized else n
         other = _checked_own(setup, size, text, file_name, order)
         if other.measurement.status == "out-of-bounds":  # a counting sort uses its numbers as indices
-            other = _checked_own(setup, size, text, file_name, order, trial=0)
+            other = _checked_own(setup, size, text, file_name, order, trial=0, places=trial_of(order))
         ends = other.measurement.status != "deadlock" or not (schedule or "").startswith("independent")
         if not ends and _checked_own(setup, size, text, file_name, None).measurement.status == "deadlock":
             continue  # not for the order of blocks: lanes of a warp wait for each other
@@ -350,16 +350,18 @@ def _warnings_of(launches: Sequence[Launch], file_name: str) -> tuple[Mark, ...]
 
 
 def _checked_own(
-    setup: Setup, n: int, text: str, file_name: str, schedule: str | None, trial: int | None = None
-) -> Checked:
-    """Check a launch in an order. `trial`: of the numbers; None: those that belong to the order."""
+    setup: Setup, n: int, text: str, file_name: str, schedule: str | None, trial: int | None = None,
+    places: int | None = None,
+) -> Checked:  # fmt: skip
+    """Check a launch in an order. `trial`: of the numbers; None: those that belong to the order. `places`: the trial of
+    the parameters that are places, if it is another one."""
     asked = Choice(setup.kernel, n, 1, device="emulator", schedule=schedule, source=text, source_name=file_name)
     try:
         trial = trial_of(schedule) if trial is None else trial
         made = launching(setup, n, trial)
         asked = _sized(asked, made)
         own = kernel(f"{text}\n", setup.kernel, called=file_name)
-        made = fitting(setup, made, own, trial)
+        made = fitting(setup, made, own, trial, places)
         run = own.run(
             made.grid, made.block, made.arguments, shared=made.shared, cooperative=setup.cooperative,
             schedule=schedule, seconds=SECONDS,

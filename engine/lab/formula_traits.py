@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import IntEnum
 from math import isfinite
 
-from engine.lab.formula import CAST, KINDS, function_of, name_of, parse
+from engine.lab.bounded import whole
+from engine.lab.formula import CAST, KINDS, function_of, name_of, parse, value_of
 from engine.lab.numpy_functions import COMPARING, MOVING, OF_PARTS
+from engine.records import NotRunnable
 
 
 def names_in(line: str) -> frozenset[str]:
@@ -23,7 +25,8 @@ def moved_in(line: str) -> frozenset[str]:
 
 
 def bounds_in(line: str, numbers: Mapping[str, float] | None = None) -> tuple[float, ...] | None:
-    """Return the numbers with which a line compares others; None if it divides, as they may become divisors.
+    """Return the numbers with which a line compares others, also 0 where it asks for a sign; None if it divides, as
+    they may become divisors.
 
     `numbers`: the parameters that are numbers.
     """
@@ -33,6 +36,8 @@ def bounds_in(line: str, numbers: Mapping[str, float] | None = None) -> tuple[fl
     sides = _compared(nodes)
     written = [side.value for side in sides if isinstance(side, ast.Constant)]
     passed = [(numbers or {}).get(name_of(side)) for side in sides if isinstance(side, ast.Name)]
+    calls = {function_of(node.func, node.args)[0] for node in nodes if isinstance(node, ast.Call)}
+    written += [0] * bool(calls & _OF_ZERO)
     return tuple(each for each in (*written, *passed) if isinstance(each, int | float) and isfinite(each))
 
 
@@ -53,14 +58,56 @@ def factors_in(line: str) -> frozenset[str]:
     """Return the parameters that are only operands of arithmetic, comparisons or choices: no sizes, indices or
     shifts."""
     tree = parse(line)
+    return _only_among([*_operands(tree), *_chosen(tree)], tree)
+
+
+def _operands(tree: ast.expr) -> list[ast.expr]:
+    """Return the operands of a line's arithmetic."""
     nodes = [node for node in ast.walk(tree) if isinstance(node, ast.BinOp) and isinstance(node.op, _FACTORS)]
-    return _only_among([side for node in nodes for side in (node.left, node.right)] + _chosen(tree), tree)
+    return [side for node in nodes for side in (node.left, node.right)]
+
+
+def counted_in(line: str) -> frozenset[str]:
+    """Return the parameters of whose numbers a line counts how often each occurs."""
+    calls = [node for node in ast.walk(parse(line)) if isinstance(node, ast.Call)]
+    counted = [each[0] for name, each in (function_of(node.func, node.args) for node in calls) if name == "bincount"]
+    return frozenset(name_of(part) for part in counted if isinstance(part, ast.Name))
 
 
 def choices_in(line: str) -> frozenset[str]:
     """Return the parameters that are only compared or chosen."""
     tree = parse(line)
     return _only_among(_chosen(tree), tree)
+
+
+def places_in(line: str) -> frozenset[str]:
+    """Return the parameters that are parts of an index, or by which a line rolls, shifts or repeats; no other
+    sizes."""
+    tree = parse(line)
+    found = list[ast.AST]()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Subscript(slice=index):
+                found.append(index)
+            case ast.BinOp(op=ast.LShift() | ast.RShift(), right=right):
+                found.append(right)
+            case ast.Call(func=function, args=given, keywords=keywords):
+                name, given = function_of(function, given)
+                if name in _SHIFTING:
+                    found += [*given[1:], *(each.value for each in keywords)]
+    named = [part for each in found for part in ast.walk(each) if isinstance(part, ast.Name)]
+    return frozenset(map(name_of, named)) & _only_among([*named, *_operands(tree), *_chosen(tree)], tree)
+
+
+def indices_in(line: str) -> frozenset[str]:
+    """Return the parameters that are only whole indices, as in A[row] and A[:, column]."""
+    tree = parse(line)
+    found = [node.slice for node in ast.walk(tree) if isinstance(node, ast.Subscript)]
+    found = [part for each in found for part in (each.elts if isinstance(each, ast.Tuple) else [each])]
+    return _only_among(found, tree)
+
+
+_SHIFTING = frozenset(("roll", "repeat", "tile", "left_shift", "right_shift"))
 
 
 def _chosen(tree: ast.expr) -> list[ast.expr]:
@@ -95,6 +142,7 @@ def compares_plainly(line: str) -> bool:
 
 _WRAPPING = (ast.Add, ast.Sub, ast.Mult)
 _BITS = (ast.BitAnd, ast.BitOr, ast.BitXor)
+_OF_ZERO = frozenset(("sign", "logical_and", "logical_or", "logical_xor", "logical_not"))
 _DIVIDING = (ast.Div, ast.FloorDiv, ast.Mod, *_BITS)
 _CHOOSING = frozenset((*COMPARING, "clip", "where"))
 _FACTORS = (*_WRAPPING, *_DIVIDING)
@@ -180,13 +228,35 @@ _ADDING = frozenset((
     "multiply.accumulate",
 ))  # fmt: skip
 _COUNTING = frozenset(("sign", "bitwise_count"))
+_BOUNDED = frozenset((*_ADDING, *_COUNTING, *_MOVES, "abs", "absolute", "floor_divide", "mod", "remainder"))
 _OF_BITS = frozenset(("bitwise_and", "bitwise_or", "bitwise_xor", "invert"))
 
 
-def wraps_in(line: str) -> frozenset[str]:
+def wraps_in(line: str, numbers: Collection[str] = ()) -> frozenset[str]:
     """Return the parameters of a line of whole numbers whose value has the same 32 bits for all numbers of a kernel's
-    type, also where they are too large for it; none for other lines."""
-    return names_in(line) if _whole_of(parse(line)) else frozenset()
+    type, also where they are too large for it; none for other lines. `numbers`: the parameters that are small positive
+    numbers, which do for divisors and shifts what constants do."""
+    tree = _Numbered(numbers).visit(parse(line))
+    return names_in(line) if _whole_of(tree) else frozenset()
+
+
+class _Numbered(ast.NodeTransformer):
+    """Puts a constant in the place of each of these parameters."""
+
+    def __init__(self, numbers: Collection[str]) -> None:
+        self.numbers = numbers
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return ast.Constant(1) if name_of(node) in self.numbers else node
+
+
+def adds_in(line: str) -> frozenset[str]:
+    """Return the parameters of a line that only adds, multiplies, divides, moves and compares; none for other lines. A
+    kernel may take as long as its numbers are large for what else there is, such as a greatest common divisor."""
+    nodes = list(ast.walk(parse(line)))
+    calls = {function_of(node.func, node.args)[0] for node in nodes if isinstance(node, ast.Call)}
+    operators = {type(node.op) for node in nodes if isinstance(node, ast.BinOp)}
+    return names_in(line) if calls <= _BOUNDED and operators <= {*_FACTORS, ast.LShift, ast.RShift} else frozenset()
 
 
 def _whole_of(node: ast.expr) -> _Whole:
@@ -194,7 +264,8 @@ def _whole_of(node: ast.expr) -> _Whole:
         case ast.Name():
             return _Whole.EXACT
         case ast.Constant(value=number):
-            return _Whole.EXACT if isinstance(number, int) and abs(number) < 2**31 else _Whole.FREE
+            size = abs(number) if isinstance(number, int) else 2**32
+            return _Whole.EXACT if size < 2**31 else _Whole.WRAPPED if size < 2**32 else _Whole.FREE
         case ast.Subscript(value=value):
             return _whole_of(value)
         case ast.Attribute(value=value, attr="T"):
@@ -210,13 +281,29 @@ def _whole_of(node: ast.expr) -> _Whole:
             both = min(_whole_of(left), _whole_of(right))
             if isinstance(op, _BITS):
                 return both
-            if isinstance(op, _WRAPPING) or (isinstance(op, ast.LShift | ast.Pow) and isinstance(right, ast.Constant)):
+            if isinstance(op, _WRAPPING) or (isinstance(op, ast.LShift | ast.Pow) and _is_fixed(right)):
                 return min(_Whole.WRAPPED, both)
-            divides = isinstance(op, ast.FloorDiv | ast.Mod | ast.RShift) and isinstance(right, ast.Constant)
-            return _exact_of(left, right) if divides else _Whole.FREE
+            if isinstance(op, ast.Mod) and _is_word(right):
+                return _Whole.EXACT if _whole_of(left) else _Whole.FREE
+            divides = isinstance(op, ast.FloorDiv | ast.Mod | ast.RShift) and _is_fixed(right)
+            return _exact_of(left) if divides else _Whole.FREE
         case ast.Call(func=ast.Name() | ast.Attribute() as function, args=given):
             return _of_call(*function_of(function, given))
     return _Whole.FREE
+
+
+def _is_fixed(node: ast.expr) -> bool:
+    """Return whether an operand is made of constants alone."""
+    return all(isinstance(part, ast.Constant | ast.BinOp | ast.operator) for part in ast.walk(node))
+
+
+def _is_word(node: ast.expr) -> bool:
+    """Return whether a divisor leaves the low bits of 32 or fewer."""
+    try:
+        value = whole(value_of(ast.unparse(node), {}, {})) if _is_fixed(node) else 0
+    except (NotRunnable, ValueError):
+        return False
+    return 0 < value <= 2**32 and value & (value - 1) == 0
 
 
 def _exact_of(*parts: ast.expr) -> _Whole:

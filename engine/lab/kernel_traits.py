@@ -53,6 +53,7 @@ def _constants(program: Program, floats: bool) -> tuple[float, ...]:
             value = held.get(operand.index) if isinstance(operand, Register) else operand
             if isinstance(value, Immediate):
                 number = immediate(value, code).item()
-                if not floats or (np.isfinite(number) and _SMALLEST <= abs(number) <= _LARGEST):
+                usual = not number or (np.isfinite(number) and _SMALLEST <= abs(number) <= _LARGEST)
+                if not floats or usual:
                     found[number] = None
     return tuple(found)[:_MOST]

@@ -16,6 +16,7 @@ from engine.lab.bounded import (
     divide,
     exact,
     fits,
+    in_turn,
     indexed,
     matmul,
     multiply,
@@ -43,6 +44,17 @@ def _function(name: str, slope: Callable[[Array], Array]) -> Callable[[Value], V
     return apply
 
 
+def _of_powers(name: str, slope: Callable[[Array], Array], size: Callable[[Array], Array]) -> Callable[[Value], Value]:
+    """Return a function that a kernel may compute from powers of e, which are of this size where they cancel."""
+
+    def apply(one: Value) -> Value:
+        x = one.of.astype(np.float64)
+        made = _function(name, slope)(one)
+        return Value(made.of, made.off + _HALF_UNITS["exp"] * size(x))
+
+    return apply
+
+
 def _exp(one: Value) -> Value:
     """Return the powers of e. A kernel may compute them as 2 ** (x / log(2)), whose exponent is rounded."""
     x = one.of.astype(np.float64)
@@ -53,11 +65,14 @@ def _exp(one: Value) -> Value:
 def _sum(one: Value, axis: int | None = None, keepdims: int = 0) -> Value:
     kept = bool(keepdims)
     made = np.sum(one.of, axis=axis, keepdims=kept)
-    if np.asarray(made).dtype.kind != "f":
-        return rounded(made, 0.0)
     count = one.of.size if axis is None else one.of.shape[axis]
-    spread = SUM * np.sqrt(count) * np.sqrt(np.sum(one.of**2, axis=axis, keepdims=kept))
-    return rounded(made, np.sum(one.off, axis=axis, keepdims=kept) + spread, SUM)
+    terms = np.sum(one.terms.astype(np.float64), axis=axis, keepdims=kept)
+    squares = np.sum(one.terms.astype(np.float64) ** 2, axis=axis, keepdims=kept)
+    spread = SUM * np.sqrt(count) * np.sqrt(squares) + in_turn(np.asarray(made), count)
+    carried = np.sum(one.off, axis=axis, keepdims=kept)
+    if np.asarray(made).dtype.kind != "f":  # a kernel may add fractions: sum(x) / n is the sum of all x / n
+        return Value(np.asarray(made), np.asarray(spread))
+    return rounded(made, carried + spread, SUM, np.asarray(terms))
 
 
 def _cumsum(one: Value, axis: int | None = None) -> Value:
@@ -68,7 +83,7 @@ def _cumsum(one: Value, axis: int | None = None) -> Value:
     shape = [1] * made.ndim
     shape[0 if axis is None else axis] = -1
     spread = SUM * np.sqrt(count.reshape(shape) * np.cumsum(one.of**2, axis=axis))
-    return rounded(made, np.cumsum(one.off, axis=axis) + spread, SUM)
+    return rounded(made, np.cumsum(one.off, axis=axis) + spread + in_turn(made, count.reshape(shape)), SUM)
 
 
 def _mean(one: Value, axis: int | None = None, keepdims: int = 0) -> Value:
@@ -300,8 +315,8 @@ FUNCTIONS: dict[str, Callable[..., Value]] = {
     "sin": _function("sin", np.cos),
     "cos": _function("cos", np.sin),
     "tan": _function("tan", lambda x: 1 + np.tan(x) ** 2),
-    "tanh": _function("tanh", lambda x: 1 - np.tanh(x) ** 2),
-    "sinh": _function("sinh", np.cosh),
+    "tanh": _of_powers("tanh", lambda x: 1 - np.tanh(x) ** 2, np.ones_like),
+    "sinh": _of_powers("sinh", np.cosh, np.cosh),
     "cosh": _function("cosh", np.sinh),
     "arctan": _function("arctan", lambda x: 1 / (1 + x * x)),
     "arcsin": _function("arcsin", lambda x: 1 / np.sqrt(1 - x * x)),

@@ -35,8 +35,17 @@ def numbers_that_decide(
     if not pairs:
         return {}
     one, odd, name = pairs[(trial // 2 - 1) % len(pairs)]  # the first such trial is the second one
+    if trial == _ALIKE[-1] and len({_value(line, arrays, names, each, numbers) for each in (one, odd)}) == 1:
+        one = odd  # such as argmax(x > 3), which has one value if none is larger, and if all are
     made = _filled(arrays, names, one)
     return made if trial in _ALIKE else _with_odd(made, name, odd, trial)
+
+
+def _value(
+    line: str, arrays: Mapping[str, Array], names: Sequence[str], one: float, numbers: Mapping[str, float]
+) -> bytes:
+    """Return the value of a line of one number everywhere."""
+    return value_of(line, {**arrays, **_filled(arrays, names, one)}, numbers).of.tobytes()
 
 
 def _deciding(

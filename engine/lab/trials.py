@@ -9,22 +9,28 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from engine.catalogue.data import extremes, turned_place
 from engine.lab.arguments import array_names, as_held
+from engine.lab.formula import largest_whole, value_of
 from engine.lab.formula_traits import (
     added_in,
+    adds_in,
     bounds_in,
     choices_in,
     compares_plainly,
+    counted_in,
     divisors_in,
     factors_in,
+    indices_in,
     is_decided,
     moved_in,
     names_in,
+    places_in,
     powers_in,
     wraps_in,
 )
@@ -33,7 +39,7 @@ from engine.lab.kernels import OwnKernel
 from engine.lab.odd_one import numbers_that_decide
 from engine.lab.references import reference_named
 from engine.lab.setups import Formula, Launching, Right, Setup
-from engine.records import Array
+from engine.records import Array, NotRunnable
 
 ORDERS = ("independent:1", "waves:1")  # beside the one that was asked for
 # For searches: in each order the number searched for stands elsewhere, as a kernel may leave out any element.
@@ -44,15 +50,18 @@ _FOR_MINIMA = (5, 6)  # the trials in which all numbers but one are the largest 
 _FALLING = 7  # the trial of sorts in which the numbers fall
 _EQUAL = 1  # the trial in which some numbers are equal to the line's bounds
 _UNWRITTEN = 1  # the trial in which arrays without a fill do not start with zeros
+_OF_WINDOW = 4  # times less than its weights, a place is no radius
 _FRACTION = 0.3125  # is added to a factor: 1 - p stays far from 0 for a usual p
 _EXACT = 2.0**53  # up to which a double has all whole numbers
 _SIGNED = 2**63 - 1  # the largest whole number of a formula
+_ROOMY, _MOST_BITS = 2.0**29, 20  # a kernel may add two such numbers; bits that the usual numbers leave free
 _SAFE = 2**14  # sums of a few squares of such numbers are ints
 _BEYOND_INT = 2**22 + 1  # times 512 and more is no int
 _SHIFT = -1000.0  # exp() of numbers near this is 0 in every type, and infinite near its opposite
 
 
 _FINDS = re.compile(r"\b(max|min|argmax|argmin|sort|argsort)\b|\.(reduce|accumulate)\b")  # one of many numbers
+_FINDS_LEAST = re.compile(r"\b(min|argmin|minimum)\b")
 _SEARCHES = re.compile(r"\b(max|min|argmax|argmin|maximum|minimum|sort|argsort|softmax)\b")
 
 
@@ -68,9 +77,11 @@ def trial_of(schedule: str | None) -> int:
     return SEARCHED.index(schedule) + 1 if schedule in SEARCHED else 0
 
 
-def fitting(setup: Setup, made: Launching, own: OwnKernel, trial: int = 0) -> Launching:
+def fitting(
+    setup: Setup, made: Launching, own: OwnKernel, trial: int = 0, places_of: int | None = None
+) -> Launching:  # fmt: skip
     """Return the launch with the arguments that its reference needs: random numbers that are indices of the answer, and
-    in further trials other factors and numbers."""
+    in further trials other factors, places and numbers. `places_of`: the trial of the places, if it is another one."""
     right = setup.right
     if right is None or len(made.arguments) != len(own.parameters):
         return made
@@ -91,6 +102,11 @@ def fitting(setup: Setup, made: Launching, own: OwnKernel, trial: int = 0) -> La
             if _is_number(passed[name])
         }
         passed = dict(zip(names, map(as_held, own.parameters, passed.values()), strict=True))
+        indices = _typed(setup, passed) & indices_in(right.line)
+        places = indices | (_small(setup, passed, _OF_WINDOW) & places_in(right.line))
+        passed |= _other_places(
+            right, passed, places, trial if places_of is None else places_of, prod(made.grid) * prod(made.block)
+        )
         passed |= _of_formula(right, passed, filled, {*floats}, trial, own)
     else:
         whole = _small(setup, passed) if reference_named(right.reference).wraps else set()  # others are sizes
@@ -112,10 +128,49 @@ def _another(number: float, more: float, divides: bool) -> float:
     return number - 2 * more if number < 0 else number + more
 
 
-def _small(setup: Setup, passed: Mapping[str, Any]) -> set[str]:
-    """Return the whole numbers that are written in the launch, and are too small to be a size of its arrays."""
+def _other_places(
+    right: Formula, passed: Mapping[str, Any], places: set[str], trial: int, threads: int
+) -> dict[str, int]:
+    """Return other numbers for `places`, where the line has a value that fits the answer. They are smaller if they can
+    be, as an array may end behind them, and a power of two stays one."""
+    changed = dict[str, int]()
+    for name in sorted(places) if trial else ():
+        for other in _smaller_or_larger(passed[name], trial):
+            if _fits_with(right, {**passed, **changed}, {name: other}, threads):
+                changed[name] = other
+                break
+    return changed
+
+
+def _smaller_or_larger(place: int, trial: int) -> tuple[int, int]:
+    """Return two other places on the same side of 0."""
+    size, sign = abs(place), -1 if place < 0 else 1
+    power = size & (size - 1) == 0
+    smaller = max(1, size >> trial if power else size - trial)
+    return sign * smaller, sign * (max(1, size) << trial if power else size + trial)
+
+
+def _fits_with(right: Formula, passed: Mapping[str, Any], other: Mapping[str, int], threads: int) -> bool:
+    """Return whether a line's value with another place fits its array and its threads; a larger place leaves its size
+    as it was."""
+    arrays = {name: one for name, one in passed.items() if isinstance(one, np.ndarray)}
+    numbers = {name: one for name, one in passed.items() if _is_number(one)}
+    out = arrays.get(right.out)
+    ((name, place),) = other.items()
+    if out is None or place == numbers[name]:
+        return False
+    try:
+        before, after = (value_of(right.line, arrays, {**numbers, **each}).of.size for each in ({}, other))
+    except NotRunnable:
+        return False
+    return after == before or (abs(place) < abs(numbers[name]) and 0 < after <= min(out.size, max(before, threads)))
+
+
+def _small(setup: Setup, passed: Mapping[str, Any], times: int = 2) -> set[str]:
+    """Return the whole numbers that are written in the launch, and are too small to be a size of its arrays. `times`:
+    how often they are less than any."""
     sides = [side for one in passed.values() if isinstance(one, np.ndarray) for side in one.shape if side > 1]
-    return {name for name in _typed(setup, passed) if 2 * abs(passed[name]) < min(sides, default=0)}
+    return {name for name in _typed(setup, passed) if times * abs(passed[name]) < min(sides, default=0)}
 
 
 def _typed(setup: Setup, passed: Mapping[str, Any]) -> set[str]:
@@ -186,7 +241,8 @@ def _of_formula(
     arrays = {name: one for name, one in passed.items() if isinstance(one, np.ndarray) and name in filled and one.size}
     used, moved, powers = names_in(right.line), moved_in(right.line), powers_in(right.line)
     fractions = floats | {name for name, one in passed.items() if isinstance(one, np.ndarray) and one.dtype.kind == "f"}
-    wraps = frozenset[str]() if fractions & used else wraps_in(right.line)
+    few = {name for name, one in passed.items() if isinstance(one, int) and 0 < one < 32}
+    wraps = frozenset[str]() if fractions & used else wraps_in(right.line, few)
     decided = [name for name, array in arrays.items() if name in used and array.dtype.kind in "iuf"]
     numbers = {name: one for name, one in passed.items() if _is_number(one)}
     if trial >= LARGE and decided and is_decided(right.line):
@@ -195,12 +251,21 @@ def _of_formula(
         found = numbers_that_decide(right.line, every, decided, numbers, near, trial)
         if found:
             return _in_signed_words(found)
+    if trial == LARGE and not moved and not wraps and adds_in(right.line) and isinstance(out, np.ndarray):
+        words = [name for name in arrays if name in used and _are_words(out, arrays[name])]
+        found = _as_large_as_fits(right.line, passed, words, numbers)
+        if found:
+            return _in_signed_words(found)
     changed = dict[str, Any]()
     finds = bool(moved) and _FINDS.search(right.line) is not None  # the largest number has its place in trial _EQUAL
     for place, (name, array) in enumerate(arrays.items()):
         if name in moved and trial >= LARGE:
             sorts = re.search(r"sort\b", right.line) is not None
             made = _falling(array) if sorts and trial == _FALLING else _moved(array, trial, place)
+            if array.dtype.kind == "f" and not finds:
+                made = made / array.dtype.type(4)  # a kernel may add a few, as (x + abs(x)) / 2 does
+            if finds and trial == LARGE and array.size > 1 and not sorts:
+                made = _with_second(made, least=_FINDS_LEAST.search(right.line) is not None)
             bounds = finds and trial == _TIES and array.dtype.kind in "iuf"
             changed[name] = _with_bounds(made, _near(right.line, numbers, own, array.dtype)) if bounds else made
         elif trial == LARGE and name in used and isinstance(out, np.ndarray) and _is_wider(out, array):
@@ -215,7 +280,29 @@ def _of_formula(
             changed[name] = _beside(array, added_in(right.line))
         elif trial == _EQUAL and not finds and name in used and array.dtype.kind in "iuf":
             changed[name] = _with_bounds(array, _near(right.line, numbers, own, array.dtype))
+        elif trial == _EQUAL and name in counted_in(right.line):
+            changed[name] = np.where(np.arange(array.size).reshape(array.shape) % 5 == 1, 0, array).astype(array.dtype)
     return _in_signed_words(changed)
+
+
+def _as_large_as_fits(
+    line: str, passed: Mapping[str, Any], names: Sequence[str], numbers: Mapping[str, float]
+) -> dict[str, Array]:
+    """Return the arrays `names` with numbers as large as leave room in 32 bits for all parts of a line; none if those
+    are hardly larger than usual."""
+    arrays = {name: one for name, one in passed.items() if isinstance(one, np.ndarray)}
+    whole = {
+        name: _of_whole_range(arrays[name], np.random.default_rng([place, LARGE])) for place, name in enumerate(names)
+    }
+    for bits in range(2, _MOST_BITS if names else 0, 2):
+        made = {name: one >> bits for name, one in whole.items()}
+        made = {name: np.where(one == 0, one.dtype.type(1), one) for name, one in made.items()}  # may be a divisor
+        try:
+            if largest_whole(line, {**arrays, **made}, numbers) < _ROOMY:
+                return made
+        except NotRunnable:
+            return {}
+    return {}
 
 
 def _in_signed_words(changed: Mapping[str, Array]) -> dict[str, Array]:
@@ -282,6 +369,14 @@ def _moved(numbers: Array, trial: int, place: int) -> Array:
         few = make.integers(0, 4, numbers.shape)
         return (few / 4 if numbers.dtype.kind == "f" else few).astype(numbers.dtype)
     return _extremes(numbers, trial, -1 if trial in _FOR_MINIMA else 1)
+
+
+def _with_second(numbers: Array, least: bool) -> Array:
+    """Return numbers of which the second one is the least or the largest: a search that begins one too far misses
+    it."""
+    made, at = numbers.copy(), int(numbers.argmin() if least else numbers.argmax())
+    made.flat[[1, at]] = made.flat[[at, 1]]
+    return made
 
 
 def _falling(numbers: Array) -> Array:

@@ -534,8 +534,13 @@ def _checked(line: str, body: str, kind: str = "int", out: str = "", fill: str =
         ("y = 2 * x", "int", "y[i] = 2u * x[i];", "y[i] = 2 * (float)x[i];"),
         ("y = x // 4 + x", "int", "y[i] = (x[i] >> 2) + x[i];", "y[i] = ((short)x[i] >> 2) + x[i];"),
         ("y = np.bitwise_count(x)", "unsigned", "y[i] = __popc(x[i]);", "y[i] = __popc(x[i] & 0xffff);"),
+        ("y = x * 2654435761 % 2 ** 32 >> 20", "unsigned", "y[i] = x[i] * 2654435761u >> 20;",
+         "y[i] = x[i] * 2654435760u >> 20;"),
+        ("y = (x << 5) | (x >> (32 - 5))", "unsigned", "y[i] = __funnelshift_l(x[i], x[i], 5);", "y[i] = x[i] << 5;"),
         ("y = x * (x > 50)", "float", "y[i] = x[i] > 50 ? x[i] : 0;", "y[i] = x[i] > 49.9f ? x[i] : 0;"),
         ("y = np.maximum(x, 0)", "float", "y[i] = fmaxf(x[i], 0);", "y[i] = x[i] > 5.125f ? x[i] : 0;"),
+        ("y = np.sign(x)", "float", "y[i] = (x[i] > 0) - (x[i] < 0);", "y[i] = copysignf(1, x[i]);"),
+        ("y = 2 * x", "float", "y[i] = x[i] == 0 ? 0 : 2 * x[i];", "y[i] = x[i] == 0 ? 1 : 2 * x[i];"),
     ],
 )  # fmt: skip
 def test_numbers_that_a_kernel_treats_in_a_way_of_its_own_are_tried(
@@ -589,6 +594,26 @@ def test_one_element_decides(line: str, predicate: str, answer: str, wrong: tupl
     assert {status(each) for each in wrong} == {"wrong"}
 
 
+def test_the_first_true_element_is_found_among_true_ones() -> None:
+    text = """__global__ void f(const int *x, int *r, int n) {
+        int at = n;
+        for (int i = n - 1; i >= FIRST; i--) if (x[i] > 100) at = i;
+        *r = at < n ? at : 0;
+    }"""
+    setup = setup_of("f<<<1, 1>>>(int32[n]=random, int32[1], n)", "r = np.argmax(x > 100)")
+    for first, status in (("0", "ok"), ("1", "wrong")):
+        assert check_own(setup, 100, text.replace("FIRST", first), "mine.cu").measurement.status == status
+
+
+@pytest.mark.parametrize("number", ["inf", "nan"])
+def test_an_infinity_or_no_number_that_a_line_chooses_is_right(number: str) -> None:
+    line = f"y = np.where(x > 0, x, np.{number})"
+    constant = {"inf": "INFINITY", "nan": "NAN"}[number]
+    for other, status in ((constant, "ok"), ("3.4e38f", "wrong"), (f"-{constant}", "wrong")):
+        if (number, other) != ("nan", "-NAN"):
+            assert _checked(line, f"y[i] = x[i] > 0 ? x[i] : {other};", "float").measurement.status == status
+
+
 @pytest.mark.parametrize("line", ["y = k * x", "y = where(x > k, x, k - x)", "y = (x + 3) // k"])
 def test_a_whole_number_that_the_kernel_ignores_is_no_factor_by_luck(line: str) -> None:
     bodies = {"y = k * x": "k * x[i]", "y = where(x > k, x, k - x)": "x[i] > k ? x[i] : k - x[i]",
@@ -600,14 +625,49 @@ def test_a_whole_number_that_the_kernel_ignores_is_no_factor_by_luck(line: str) 
     assert check_own(setup, 500, text.format(ignored), "mine.cu").measurement.status == "wrong"
 
 
-def test_a_size_or_a_shift_stays() -> None:
-    text = """__global__ void f(const int *x, int *y, int k, int n) {
-        int i = threadIdx.x;
-        if (i < n) y[i] = x[(i + n - k) % n];
-    }"""
-    for right in ("y = roll(x, k)", "y = concatenate([x[x.size - 5:], x[:x.size - 5]]) + 0 * roll(x, k)"):
-        setup = setup_of("f<<<1, 512>>>(int32[n]=random, int32[n], 5, n)", right)
-        assert check_own(setup, 500, text, "mine.cu").measurement.status == "ok"
+@pytest.mark.parametrize(
+    ("line", "sizes", "right", "wrong"),
+    [
+        ("y = roll(x, k)", "[n], 5", "y[i] = x[(i + n - k) % n];", "y[i] = x[(i + n - 5) % n];"),
+        ("y = roll(x, k)", "[n], 1", "y[i] = x[(i + n - k) % n];", "y[i] = x[(i + n - 1) % n];"),
+        ("y = x[k:k + y.size]", "[n - 8], 5", "if (i < n - 8) y[i] = x[i + k];", "if (i < n - 8) y[i] = x[i + 5];"),
+        ("y = x[k:] - x[:-k]", "[n], 3", "if (i < n - k) y[i] = x[i + k] - x[i];",
+         "if (i < n - k) y[i] = x[i + 3] - x[i];"),
+        ("y = x[::k]", "[n], 4", "if (k * i < n) y[i] = x[k * i];", "if (4 * i < n) y[i] = x[4 * i];"),
+        ("y = x << k", "[n], 5", "y[i] = x[i] << k;", "y[i] = x[i] << 5;"),
+        ("y = 0 * x + x.reshape(4, -1)[k, 0]", "[n], 2", "y[i] = x[k * (n / 4)];", "y[i] = x[2 * (n / 4)];"),
+        # the launch has no threads for more elements, and a reshaped array has one shape
+        ("y = x[::k]", "[n / 5], 5", "if (5 * i < n) y[i] = x[5 * i];", None),
+        ("y = x.reshape(k, -1).sum(axis=0)", "[n], 5", "if (i < 100) { y[i] = 0; for (int j = 0; j < 5; j++) "
+         "y[i] += x[i + 100 * j]; }", None),
+    ],
+)  # fmt: skip
+def test_a_place_that_the_kernel_ignores_is_another_one_and_a_size_stays(
+    line: str, sizes: str, right: str, wrong: str | None
+) -> None:
+    text = "__global__ void f(const int *x, int *y, int k, int n) {{ int i = threadIdx.x; if (i < n) {{ {} }} }}"
+    setup = setup_of(f"f<<<1, 512>>>(int32[n]=random, int32{sizes}, n)", line)
+    assert check_own(setup, 500, text.format(right), "mine.cu").measurement.status == "ok"
+    if wrong:
+        assert check_own(setup, 500, text.format(wrong), "mine.cu").measurement.status in ("wrong", "out-of-bounds")
+
+
+@pytest.mark.parametrize(
+    ("line", "right", "wrong"),
+    [
+        ("y = np.abs(x - z)", "y[i] = abs(x[i] - z[i]);", "y[i] = abs((short)(x[i] - z[i]));"),
+        ("y = np.abs(x - z)", "y[i] = max(x[i], z[i]) - min(x[i], z[i]);", "y[i] = fabsf((float)x[i] - z[i]);"),
+        ("y = x << 3 * k", "y[i] = x[i] << 3 * k;", "y[i] = (short)x[i] << 3 * k;"),
+        ("y = x >> k", "y[i] = x[i] >> k;", "y[i] = (short)x[i] >> k;"),
+        ("y = np.maximum(np.abs(x - 7), z)", "y[i] = max(abs(x[i] - 7), z[i]);",
+         "y[i] = max(abs((short)x[i] - 7), z[i]);"),
+    ],
+)  # fmt: skip
+def test_whole_numbers_get_as_large_as_a_line_leaves_room(line: str, right: str, wrong: str) -> None:
+    head = "__global__ void f(const int *x, const int *z, int *y, int k, int n) { int i = threadIdx.x; if (i < n) {"
+    setup = setup_of("f<<<1, 512>>>(int32[n]=random, int32[n]=random, int32[n], 3, n)", line)
+    for body, status in ((right, "ok"), (wrong, "wrong")):
+        assert check_own(setup, 500, f"{head} {body} }} }}", "mine.cu").measurement.status == status
 
 
 @pytest.mark.parametrize(

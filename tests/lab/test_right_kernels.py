@@ -61,6 +61,18 @@ RIGHT = (
     # fast functions, and what becomes zero on the way
     ("y = np.exp(x)", FLOATS, "", "y[i] = __expf(x[i]);"),
     ("y = x / (1 + np.exp(-x))", FLOATS, "", "y[i] = x[i] / (1 + expf(-x[i]));"),
+    # the same number from terms that are larger
+    ("y = 1 / (1 + np.exp(-x))", FLOATS, "", "y[i] = 0.5f * tanhf(x[i] / 2) + 0.5f;"),
+    ("y = np.tanh(x)", FLOATS, "", "y[i] = 1 - 2 / (expf(2 * x[i]) + 1);"),
+    ("y = np.maximum(x, 0)", FLOATS, "", "y[i] = (x[i] + fabsf(x[i])) / 2;"),
+    ("y = (x - m) / s", f"float m, float s, {FLOATS}", "3, 2", "y[i] = x[i] / s - m / s;"),
+    ("y = (x - x[0]) ** 2", FLOATS, "", "y[i] = x[i] * x[i] - 2 * x[i] * x[0] + x[0] * x[0];"),
+    ("y = x - x + x.mean()", FLOATS, "", "y[i] = 0; for (int k = 0; k < n; k++) y[i] += x[k] / n;"),
+    ("y = x - x + x.var()", FLOATS, "", """float s = 0, q = 0;
+        for (int k = 0; k < n; k++) { s += x[k]; q += x[k] * x[k]; }
+        y[i] = q / n - s / n * (s / n);"""),
+    ("y = 0 * x + 4 * (x * x < 100).mean()", FLOATS, "",
+     "y[i] = 0; for (int k = 0; k < n; k++) if (x[k] * x[k] < 100) y[i] += 4.0f / n;"),
 )  # fmt: skip
 
 
@@ -96,6 +108,18 @@ def test_a_right_kernel_is_right(line: str, parameters: str, arguments: str, bod
             "y[i] = max(-10, min(10, x[i]));",
         ),
         ("y = a * x", f"float a, {FLOATS}", "2", "y[i] = (int)a * x[i];"),
+        # what is too small, or is counted wrong, stays wrong
+        ("y = 1 / (1 + np.exp(-x))", FLOATS, "", "y[i] = x[i] < -7 ? 0 : 1 / (1 + expf(-x[i]));"),
+        ("y = np.tanh(x)", FLOATS, "", "y[i] = fabsf(x[i]) < 0.01f ? 0 : tanhf(x[i]);"),
+        (
+            "y = 0 * x + x.var()",
+            FLOATS,
+            "",
+            """float s = 0, q = 0;
+            for (int k = 0; k < n; k++) { s += x[k]; q += x[k] * x[k]; }
+            y[i] = (q - s * s / n) / (n - 1);""",
+        ),
+        ("y = np.maximum(x, 0)", FLOATS, "", "y[i] = (x[i] + fabsf(x[i])) * 0.49999f;"),
         # a small number that is added
         ("y = x / np.sqrt(x * x + 1e-5)", FLOATS, "", "y[i] = x[i] * rsqrtf(x[i] * x[i]);"),
     ],
@@ -122,6 +146,25 @@ def test_a_search_that_leaves_out_the_first_number_is_wrong_though_it_compares_w
         assert check_own(setup, 100, text.replace("FIRST", first), "mine.cu").measurement.status == status
 
 
+@pytest.mark.parametrize(
+    ("line", "body", "wrong"),
+    [
+        ("r = argmin(x)", "for (int i = 1; i < n; i++) if (x[i] < x[*r]) *r = i;", "int i = 2"),
+        ("r = argmax(x)", "for (int i = 1; i < n; i++) if (x[i] > x[*r]) *r = i;", "int i = 2"),
+        ("r = np.abs(x).max()", "for (int i = 0; i < n; i++) *r = max(*r, abs(x[i]));", "-x[i]"),
+        ("r = np.abs(x).max()", "for (int i = 0; i < n; i++) *r = max(*r, abs(x[i]));", "x[i]"),
+        ("r = np.bincount(x)[:1]", "for (int i = 0; i < n; i++) *r += x[i] == 0;", "false"),
+    ],
+)
+def test_a_search_misses_no_number(line: str, body: str, wrong: str) -> None:
+    kind = "unsigned" if "bincount" in line else "int"
+    call = f"f<<<1, 1>>>({'uint32' if kind == 'unsigned' else 'int32'}[n]=random, int32[1]=zeros, n)"
+    near = body.replace({"int i = 2": "int i = 1", "false": "x[i] == 0"}.get(wrong, "abs(x[i])"), wrong)
+    for each, status in ((body, "ok"), (near, "wrong")):
+        text = f"__global__ void f(const {kind} *x, int *r, int n) {{ {each} }}"
+        assert check_own(setup_of(call, line), 100, text, "mine.cu").measurement.status == status
+
+
 def test_a_radius_that_the_kernel_ignores_is_smaller_in_a_trial() -> None:
     text = """__global__ void f(const int *x, int *y, int r, int n) {
         int i = blockIdx.x * 128 + threadIdx.x, sum = 0;
@@ -131,6 +174,18 @@ def test_a_radius_that_the_kernel_ignores_is_smaller_in_a_trial() -> None:
     setup = setup_of("f<<<(n + 127) / 128, 128>>>(int32[n]=random, int32[n], 3, n)", "y = stencil(x, r)")
     for radius, status in (("r", "ok"), ("3", "wrong")):
         assert check_own(setup, 300, text.replace("R)", f"{radius})"), "mine.cu").measurement.status == status
+
+
+def test_a_radius_stays_that_of_its_weights() -> None:
+    text = """__global__ void f(const int *x, const int *w, int *y, int r, int n) {
+        int i = blockIdx.x * 128 + threadIdx.x + r, sum = 0;
+        if (i >= n - r) return;
+        for (int k = -r; k <= r; k++) sum += w[r - k] * x[i + k];
+        y[i - r] = sum;
+    }"""
+    setup = setup_of("f<<<3, 128>>>(int32[n]=random, int32[7]=random, int32[n], 3, n)", "y = np.convolve(x, w)[r:-r]")
+    found = check_own(setup, 300, text, "mine.cu")
+    assert (found.measurement.status, found.remark) == ("ok", None)
 
 
 @pytest.mark.parametrize(
