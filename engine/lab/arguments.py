@@ -263,14 +263,17 @@ FORMS = (
 ARRAY = re.compile(r"(\w+)\[([^\]]+)\](?:=(.+))?")
 _MOST_BYTES = 1 << 30
 _MOST_FIELDS = 100  # of a struct: each of its arrays has random numbers of its own
+_MOST_STRUCTS = 100
+_MOST_SIZES = 32  # of an array: NumPy has 64
 
 
 def argument_of(words: str, place: int = 0, trial: int = 0) -> Any:
     """Parse a word into a number or an array, or `{...}` into the fields of a struct. `place`: which argument of the
     launch it is; `trial`: which random numbers it gets. NotRunnable: it is none of these."""
-    if words.startswith("{") and words.endswith("}"):
-        inside = enumerate(parts(words[1:-1]), place * _MOST_FIELDS)
-        return tuple(argument_of(part.strip(), number, trial) for number, part in inside)
+    fields = written_fields(words)
+    if fields is not None:
+        inside = enumerate(fields, place * _MOST_FIELDS)
+        return tuple(argument_of(field, number, trial) for number, field in inside)
     found = ARRAY.fullmatch(words)
     if found:
         dtype, shape = _array(words, found[1], found[2])
@@ -289,6 +292,15 @@ def argument_of(words: str, place: int = 0, trial: int = 0) -> Any:
         raise NotRunnable(f"{words!r} is no argument: {FORMS}.") from None
 
 
+def written_fields(words: str) -> list[str] | None:
+    """Return the words of each field of a struct `{...}`; None for another argument. NotRunnable: too many structs."""
+    if not (words.startswith("{") and words.endswith("}")):
+        return None
+    if words.count("{") > _MOST_STRUCTS:  # each may be inside the other, and Python's own stack has an end
+        raise NotRunnable(f"An argument has at most {_MOST_STRUCTS} structs.")
+    return [part.strip() for part in parts(words[1:-1])]
+
+
 def _number(words: str) -> int | float:
     try:
         return whole_number(words)
@@ -302,7 +314,9 @@ def _array(words: str, kind: str, sizes: str) -> tuple[np.dtype[np.generic], tup
         shape = tuple(whole_number(size) for size in sizes.split(","))
     except (TypeError, ValueError):
         raise NotRunnable(f"{words!r} is not an array: {FORMS}.") from None
-    if dtype.hasobject or min(shape) < 0 or prod(shape) * dtype.itemsize > _MOST_BYTES:
+    if dtype.kind not in "biufc" or len(shape) > _MOST_SIZES:
+        raise NotRunnable(f"{words!r} is not an array of numbers of at most {_MOST_SIZES} sizes.")
+    if min(shape) < 0 or prod(shape) * dtype.itemsize > _MOST_BYTES:
         raise NotRunnable(f"{words!r} is not an array of at most {_MOST_BYTES >> 30} GB of numbers.")
     return dtype, shape
 

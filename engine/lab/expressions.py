@@ -24,9 +24,11 @@ def evaluate(words: str, known: Mapping[str, int]) -> int:
         return whole_number(words)
     except ValueError:
         pass
+    if len(words.strip()) > _LONGEST:
+        raise NotRunnable(f"A size or a number has at most {_LONGEST} characters.")
     try:
         # As ** the ^ has a power's precedence.
-        number = _value(ast.parse(words.strip()[:_LONGEST].replace("^", "**"), mode="eval").body, known)
+        number = _value(ast.parse(words.strip().replace("^", "**"), mode="eval").body, known)
     except OverflowError:
         raise NotRunnable(f"{words.strip()} is too large: choose a smaller N.") from None
     except (SyntaxError, ValueError, ZeroDivisionError, RecursionError, MemoryError):

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.lab.arguments import ARRAY, Argument, Structure, argument_of
+from engine.lab.arguments import ARRAY, Argument, Structure, argument_of, written_fields
 from engine.lab.expressions import evaluate
 from engine.lab.formula import check as check_formula
 from engine.lab.formula import parse
@@ -38,6 +38,7 @@ from engine.lab.structures import Element, element_of, fields_in, length_of, mix
 from engine.lab.top_level import declarations, parts, uncommented
 from engine.records import Array, Check, NotRunnable
 
+LONGEST = 16_000  # characters of a launch: a kernel has at most 4,096 bytes of parameters
 MOST_BYTES = 256 << 20  # of all arrays: a class shares the memory of one computer
 BLOCK, GRID = ("256",), ("(n + block - 1) / block",)
 _CALL = re.compile(
@@ -129,6 +130,8 @@ class Launching:
 
 def setup_of(call: str, right: str = "") -> Setup:
     """Parse a launch and a reference. NotRunnable: the words are neither."""
+    if len(call) > LONGEST:
+        raise NotRunnable(f"A launch has at most {LONGEST:,} characters.")
     found = _CALL.fullmatch(call)
     sizes = parts(found["launch"]) if found else []
     cooperative = len(sizes) == 4 and sizes[3].strip() == _COOPERATIVE
@@ -359,8 +362,9 @@ def _number(word: str, numbers: Mapping[str, Any]) -> float:
 
 def _at(word: str, known: dict[str, int]) -> str:
     """Return an argument's words with its sizes as numbers."""
-    if word.startswith("{") and word.endswith("}"):
-        return f"{{{', '.join(_at(part.strip(), known) for part in parts(word[1:-1]))}}}"
+    fields = written_fields(word)
+    if fields is not None:
+        return f"{{{', '.join(_at(field, known) for field in fields)}}}"
     found = ARRAY.fullmatch(word)
     if found:
         sizes = ",".join(str(evaluate(size, known)) for size in parts(found[2]))
@@ -374,8 +378,9 @@ def _at(word: str, known: dict[str, int]) -> str:
 
 
 def _bytes(word: str) -> int:
-    if word.startswith("{"):
-        return sum(_bytes(part.strip()) for part in parts(word[1:-1]))
+    fields = written_fields(word)
+    if fields is not None:
+        return sum(map(_bytes, fields))
     found = ARRAY.fullmatch(word)
     if not found:
         return 0

@@ -11,6 +11,7 @@ import pytest
 
 import engine
 from engine.catalogue import KERNELS
+from engine.lab.setups import launching, setup_of
 from engine.lab.signatures import Parameter, kernels_in
 from engine.records import CompileError, NotRunnable, RunFailed
 from tests.fuzz.source_mutations import mutated_source
@@ -61,6 +62,18 @@ def test_a_broken_file_ends_in_a_sentence(seed: int) -> None:
         except (CompileError, NotRunnable, RunFailed) as error:
             sentence = str(error)
             assert error.__cause__ is None and sentence.endswith(".") and "\n" not in sentence, (sentence, text)
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["M8[n]", "V[2**63]", "V[n]", "U10[n]", f"float32[{'1, ' * 66}1]", "{" * 3000 + "1" + "}" * 3000,
+     "{" * 20_000, "(" * 100_000, "9" * 5000, "10" + " + 1" * 200, "float32[" + "9" * 5000 + "]"],
+)  # fmt: skip
+def test_hostile_words_of_a_launch_end_in_a_sentence(words: str) -> None:
+    for n in (1000, 2**63):
+        for call in (f"k<<<1, 1>>>({words})", f"k<<<{words}, 1>>>()"):
+            with pytest.raises(NotRunnable, match=r"\.$"):
+                launching(setup_of(call), n)
 
 
 def test_hostile_sources_differ_and_are_the_same_every_time() -> None:
