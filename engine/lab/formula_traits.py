@@ -81,8 +81,8 @@ def choices_in(line: str) -> frozenset[str]:
 
 
 def places_in(line: str) -> frozenset[str]:
-    """Return the parameters that are parts of an index, or by which a line rolls, shifts or repeats; no other
-    sizes."""
+    """Return the parameters that are parts of an index, or by which a line rolls, shifts, pads or repeats; no
+    other sizes."""
     tree = parse(line)
     found = list[ast.AST]()
     for node in ast.walk(tree):
@@ -93,8 +93,8 @@ def places_in(line: str) -> frozenset[str]:
                 found.append(right)
             case ast.Call(func=function, args=given, keywords=keywords):
                 name, given = function_of(function, given)
-                if name in _SHIFTING:
-                    found += [*given[1:], *(each.value for each in keywords)]
+                if name in _SHIFTING or name in _FILLING:
+                    found += [*given[name in _SHIFTING :], *(each.value for each in keywords)]
     named = [part for each in found for part in ast.walk(each) if isinstance(part, ast.Name)]
     return frozenset(map(name_of, named)) & _only_among([*named, *_operands(tree), *_chosen(tree)], tree)
 
@@ -107,7 +107,8 @@ def indices_in(line: str) -> frozenset[str]:
     return _only_among(found, tree)
 
 
-_SHIFTING = frozenset(("roll", "repeat", "tile", "left_shift", "right_shift"))
+_SHIFTING = frozenset(("roll", "repeat", "tile", "pad", "left_shift", "right_shift"))
+_FILLING = frozenset(("zeros", "ones"))
 
 
 def _chosen(tree: ast.expr) -> list[ast.expr]:

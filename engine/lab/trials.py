@@ -267,7 +267,7 @@ def _of_formula(
             if finds and trial == LARGE and array.size > 1 and not sorts:
                 made = _with_second(made, least=_FINDS_LEAST.search(right.line) is not None)
             bounds = finds and trial == _TIES and array.dtype.kind in "iuf"
-            changed[name] = _with_bounds(made, _near(right.line, numbers, own, array.dtype)) if bounds else made
+            changed[name] = _with_near(made, right.line, numbers, own) if bounds else made
         elif trial == LARGE and name in used and isinstance(out, np.ndarray) and _is_wider(out, array):
             changed[name] = _largest(array)
         elif trial == LARGE and name in wraps and isinstance(out, np.ndarray) and _are_words(out, array):
@@ -279,7 +279,7 @@ def _of_formula(
         elif trial == LARGE and name in used and added_in(right.line) and array.dtype in (np.float32, np.float64):
             changed[name] = _beside(array, added_in(right.line))
         elif trial == _EQUAL and not finds and name in used and array.dtype.kind in "iuf":
-            changed[name] = _with_bounds(array, _near(right.line, numbers, own, array.dtype))
+            changed[name] = _with_near(array, right.line, numbers, own)
         elif trial == _EQUAL and name in counted_in(right.line):
             changed[name] = np.where(np.arange(array.size).reshape(array.shape) % 5 == 1, 0, array).astype(array.dtype)
     return _in_signed_words(changed)
@@ -288,12 +288,14 @@ def _of_formula(
 def _as_large_as_fits(
     line: str, passed: Mapping[str, Any], names: Sequence[str], numbers: Mapping[str, float]
 ) -> dict[str, Array]:
-    """Return the arrays `names` with numbers as large as leave room in 32 bits for all parts of a line; none if those
-    are hardly larger than usual."""
+    """Return the arrays `names` with numbers as large as leave room in 32 bits for all parts of a line, every second
+    one of any size; none if those are hardly larger than usual."""
     arrays = {name: one for name, one in passed.items() if isinstance(one, np.ndarray)}
-    whole = {
-        name: _of_whole_range(arrays[name], np.random.default_rng([place, LARGE])) for place, name in enumerate(names)
-    }
+    whole = dict[str, Array]()
+    for place, name in enumerate(names):
+        make = np.random.default_rng([place, LARGE])
+        whole[name] = _of_whole_range(arrays[name], make)
+        whole[name].flat[1::2] >>= make.integers(0, 24, whole[name].flat[1::2].size).astype(whole[name].dtype)
     for bits in range(2, _MOST_BITS if names else 0, 2):
         made = {name: one >> bits for name, one in whole.items()}
         made = {name: np.where(one == 0, one.dtype.type(1), one) for name, one in made.items()}  # may be a divisor
@@ -340,9 +342,16 @@ def _powers(numbers: Array, trial: int) -> Array:
     return made.astype(numbers.dtype)
 
 
-def _with_bounds(numbers: Array, bounds: Sequence[float]) -> Array:
-    """Return numbers of which some are equal to these bounds, one more and one less, and the next ones of their type,
-    as far as their type has them."""
+def _with_near(array: Array, line: str, numbers: Mapping[str, float], own: OwnKernel) -> Array:
+    """Return numbers of which some are near those with which a line and its kernel compare. The smallest numbers are
+    among them only if the line itself compares with 0: a function such as powf does so, too."""
+    near = _near(line, numbers, own, array.dtype)
+    return _with_bounds(array, near, [one for one in near if one or 0 in (bounds_in(line, numbers) or ())])
+
+
+def _with_bounds(numbers: Array, bounds: Sequence[float], beside: Sequence[float]) -> Array:
+    """Return numbers of which some are equal to these bounds, one more and one less, and the next ones of their type to
+    those of `beside`, as far as their type has them."""
     made = numbers.copy()
     values = np.array([bound + more for bound in bounds for more in (0, 1, -1)], np.float64)
     fit = [value for value in values if abs(value) < _EXACT and (value >= 0 or made.dtype.kind != "u")]
@@ -350,9 +359,9 @@ def _with_bounds(numbers: Array, bounds: Sequence[float]) -> Array:
         fit = [value for value in fit if value.astype(made.dtype) == value]
     if made.dtype.kind == "f":
         kind, least = made.dtype.type, np.finfo(made.dtype).tiny  # instructions may flush smaller numbers
-        near = np.array(bounds).astype(kind)
-        beside = (np.nextafter(near, kind(np.inf)), np.nextafter(near, kind(-np.inf)))
-        fit += [np.copysign(max(abs(value), least), value) for value in np.concatenate(beside)]
+        near = np.array(beside).astype(kind)
+        following = (np.nextafter(near, kind(np.inf)), np.nextafter(near, kind(-np.inf)))
+        fit += [np.copysign(max(abs(value), least), value) for value in np.concatenate(following)]
     for place, value in enumerate(fit, 1):
         made.flat[place :: 2 + len(fit)] = value
     return made

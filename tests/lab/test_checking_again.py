@@ -634,6 +634,8 @@ def test_a_whole_number_that_the_kernel_ignores_is_no_factor_by_luck(line: str) 
         ("y = x[k:] - x[:-k]", "[n], 3", "if (i < n - k) y[i] = x[i + k] - x[i];",
          "if (i < n - k) y[i] = x[i + 3] - x[i];"),
         ("y = x[::k]", "[n], 4", "if (k * i < n) y[i] = x[k * i];", "if (4 * i < n) y[i] = x[4 * i];"),
+        ("y = concatenate([zeros(k), x[:-k]])", "[n], 6", "y[i] = i < k ? 0 : x[i - k];",
+         "y[i] = i < 6 ? 0 : x[i - 6];"),
         ("y = x << k", "[n], 5", "y[i] = x[i] << k;", "y[i] = x[i] << 5;"),
         ("y = 0 * x + x.reshape(4, -1)[k, 0]", "[n], 2", "y[i] = x[k * (n / 4)];", "y[i] = x[2 * (n / 4)];"),
         # the launch has no threads for more elements, and a reshaped array has one shape
@@ -659,6 +661,8 @@ def test_a_place_that_the_kernel_ignores_is_another_one_and_a_size_stays(
         ("y = np.abs(x - z)", "y[i] = max(x[i], z[i]) - min(x[i], z[i]);", "y[i] = fabsf((float)x[i] - z[i]);"),
         ("y = x << 3 * k", "y[i] = x[i] << 3 * k;", "y[i] = (short)x[i] << 3 * k;"),
         ("y = x >> k", "y[i] = x[i] >> k;", "y[i] = (short)x[i] >> k;"),
+        ("y = np.abs(x) // np.abs(z)", "y[i] = abs(x[i]) / abs(z[i]);",
+         "y[i] = (int)((float)abs(x[i]) / abs(z[i]));"),
         ("y = np.maximum(np.abs(x - 7), z)", "y[i] = max(abs(x[i] - 7), z[i]);",
          "y[i] = max(abs((short)x[i] - 7), z[i]);"),
     ],

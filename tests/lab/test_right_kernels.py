@@ -61,6 +61,7 @@ RIGHT = (
     # fast functions, and what becomes zero on the way
     ("y = np.exp(x)", FLOATS, "", "y[i] = __expf(x[i]);"),
     ("y = x / (1 + np.exp(-x))", FLOATS, "", "y[i] = x[i] / (1 + expf(-x[i]));"),
+    ("y = np.cbrt(x)", FLOATS, "", "y[i] = copysignf(powf(fabsf(x[i]), 1.0f / 3), x[i]);"),
     # the same number from terms that are larger
     ("y = 1 / (1 + np.exp(-x))", FLOATS, "", "y[i] = 0.5f * tanhf(x[i] / 2) + 0.5f;"),
     ("y = np.tanh(x)", FLOATS, "", "y[i] = 1 - 2 / (expf(2 * x[i]) + 1);"),
