@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from os.path import isfile
 from pathlib import Path
 from unicodedata import name as character_name
 
@@ -205,7 +204,10 @@ def without_own_headers(text: str) -> tuple[str, dict[int, str]]:
 
 
 def _here(name: str) -> bool:
-    return ".." not in name and any(isfile(Path(folder) / name) for folder in include_folders())
+    try:
+        return ".." not in name and any((Path(folder) / name).is_file() for folder in include_folders())
+    except OSError:  # a name that no file can have
+        return False
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ import csv
 import io
 import re
 import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -49,6 +50,8 @@ class Student:
     late: bool = False
 
 
+# What zipfile raises for an archive that is damaged, encrypted, or packed in a way that it does not know.
+_DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError)
 NOBODY = Student("")
 
 
@@ -80,7 +83,7 @@ def unpack(archive: Path, folder: Path, wanted: Sequence[str]) -> None:
                 place.mkdir(exist_ok=True)
                 with packed.open(each) as file:
                     (place / own).write_bytes(file.read(SOURCE_BYTES + 1))
-    except (zipfile.BadZipFile, OSError, RuntimeError, NotImplementedError) as error:
+    except _DAMAGED as error:
         raise NotRunnable(f"{archive.name} cannot be unpacked: {error}.") from None
 
 
