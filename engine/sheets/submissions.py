@@ -14,7 +14,6 @@ import csv
 import io
 import re
 import zipfile
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -22,6 +21,7 @@ from pathlib import Path, PurePosixPath
 
 from engine.compile.limits import SOURCE_BYTES
 from engine.records import NotRunnable
+from engine.records.archive import UNREADABLE
 
 ARCHIVE = ".zip"
 MOST_FILES, MOST_BYTES = 5_000, 256 << 20  # of an archive; a file beyond SOURCE_BYTES is refused with its student
@@ -50,8 +50,6 @@ class Student:
     late: bool = False
 
 
-# What zipfile raises for an archive that is damaged, encrypted, or packed in a way that it does not know.
-_DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError)
 NOBODY = Student("")
 
 
@@ -83,7 +81,7 @@ def unpack(archive: Path, folder: Path, wanted: Sequence[str]) -> None:
                 place.mkdir(exist_ok=True)
                 with packed.open(each) as file:
                     (place / own).write_bytes(file.read(SOURCE_BYTES + 1))
-    except _DAMAGED as error:
+    except UNREADABLE as error:
         raise NotRunnable(f"{archive.name} cannot be unpacked: {error}.") from None
 
 
