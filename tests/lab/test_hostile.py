@@ -81,6 +81,11 @@ def test_a_header_with_an_endless_name_is_missing() -> None:
     assert "is missing" in str(engine.kernel(text).warnings[0])
 
 
+def test_a_file_without_an_end_is_refused() -> None:
+    with pytest.raises(NotRunnable, match="a source may have 256"):
+        engine.kernel(Path("/dev/zero"))
+
+
 def test_hostile_sources_differ_and_are_the_same_every_time() -> None:
     folder = Path("/secrets")
     found = list(hostile_sources(folder, 4 * len(FAMILIES)))
