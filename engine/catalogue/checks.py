@@ -32,9 +32,9 @@ def within(found: Array, expected: Array, bound: Array, note: str, columns: int 
     with np.errstate(invalid="ignore"):  # the difference of two infinities, which may be the same
         error = np.where(got == wanted, 0, np.abs(got - wanted)).astype(np.float64)
     bounds = np.broadcast_to(bound, error.shape)
-    with np.errstate(over="ignore"):  # with a bound of 0 any error is infinitely too large
+    with np.errstate(over="ignore", invalid="ignore"):  # with a bound of 0 any error is infinitely too large
         misses = np.where(np.isfinite(error), error / np.maximum(bounds, np.finfo(np.float64).tiny), np.inf)
-    off = np.flatnonzero(misses > 1)
+    off = np.flatnonzero(~(misses <= 1))  # a bound that is no number holds nothing
     at = int(off[0]) if off.size else int(np.argmax(misses))
     number = int if whole else float
     shown = Check(

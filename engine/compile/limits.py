@@ -9,6 +9,7 @@ from pathlib import Path
 from engine.records import CompileError, NotRunnable
 
 SOURCE_BYTES = 256 << 10
+_MOST_READ = 4 * SOURCE_BYTES  # of a file, whatever its encoding and line ends
 CPU_S = 5  # seconds of one core, so that load on the computer fails no honest text
 HURRIED_S = 2  # seconds for a second try that optimises less
 WALL_S = 15.0
@@ -89,8 +90,12 @@ def decode(name: str, raw: bytes) -> tuple[str, str | None]:
 def read_file(path: Path) -> tuple[str, str | None]:
     """Read and decode a file. NotRunnable, also if the file does not exist or cannot be read."""
     try:
-        return decode(path.name, path.read_bytes())
+        with path.open("rb") as file:
+            raw = file.read(_MOST_READ + 1)  # a device or a pipe may have no end
     except FileNotFoundError:
         raise NotRunnable(f"There is no file {path}.") from None
     except OSError as error:
         raise NotRunnable(f"{path} cannot be read: {error}.") from None
+    if len(raw) > _MOST_READ:
+        raise NotRunnable(f"{path} has more than {_MOST_READ >> 10:,} kB; a source may have {SOURCE_BYTES >> 10}.")
+    return decode(path.name, raw)

@@ -10,7 +10,7 @@ from engine.records import NotRunnable
 from engine.records.words import whole_number
 
 _LARGEST = 1 << 40
-_LONGEST = 200  # characters
+_LONGEST, _SHOWN = 200, 40  # characters
 _OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Mod: operator.mod,
     ast.Div: operator.floordiv, ast.FloorDiv: operator.floordiv, ast.LShift: lambda a, b: a << min(b, 63),
@@ -25,7 +25,7 @@ def evaluate(words: str, known: Mapping[str, int]) -> int:
     except ValueError:
         pass
     if len(words.strip()) > _LONGEST:
-        raise NotRunnable(f"A size or a number has at most {_LONGEST} characters.")
+        raise NotRunnable(f"{words.strip()[:_SHOWN]!r} … is not a whole number: more than {_LONGEST} characters.")
     try:
         # As ** the ^ has a power's precedence.
         number = _value(ast.parse(words.strip().replace("^", "**"), mode="eval").body, known)

@@ -39,6 +39,7 @@ from engine.lab.numpy_functions import FUNCTIONS, OF_PARTS
 from engine.records import Array, Check, NotRunnable
 
 LONGEST, MOST_NODES = 400, 400
+_OVERFLOWED = 4.0  # roundings of a value of which one on the way to it was infinite, as in 1 / (1 + exp(1000))
 _SLACK = 2.0  # a kernel may round an intermediate value once more than the line does
 _FLUSHED, _NOTHING = 2**10, 1e-30  # a factor of a number that has become zero; what counts as zero in any case
 
@@ -75,14 +76,16 @@ def check(line: str, arrays: Mapping[str, Array], numbers: Mapping[str, float], 
         # Infinities and NaN must be the same; a number below the smallest normal one may have become zero
         # before it was multiplied, as 1 / (1 + exp(-x)) has in x / (1 + exp(-x)).
         same = ~np.isfinite(cast) & ((cast == flat) | (np.isnan(cast) & np.isnan(flat)))
+        off = np.where(np.isfinite(off), off, _OVERFLOWED * np.abs(wanted))
         flat, wanted, off = (np.where(same, 0, each) for each in (flat, wanted.astype(np.float64), off))
         kind = np.finfo(flat.dtype)
         tiny = float(kind.tiny)
         bound = float(kind.eps) / 2 * (_SLACK * off + np.abs(wanted)) + max(tiny, min(_FLUSHED * tiny, _NOTHING))
         return checks.within(flat, wanted, bound, note, columns)
     if wanted.dtype.kind == "f":
-        if not np.array_equal(wanted, np.trunc(wanted)):
-            raise NotRunnable(f"`{out}` holds whole numbers, but {line} has fractions: give it a floating-point type.")
+        if not np.array_equal(wanted, np.trunc(wanted)) or np.abs(wanted).max() >= 2**63:
+            other = "fractions" if np.isfinite(wanted).all() and np.abs(wanted).max() < 2**63 else "larger numbers"
+            raise NotRunnable(f"`{out}` holds whole numbers, but {line} has {other}: give it a floating-point type.")
         wanted = wanted.astype(np.int64)
     return checks.equal(flat, wanted.astype(flat.dtype), note, columns)
 
@@ -159,7 +162,7 @@ def _evaluate(node: ast.expr, known: Mapping[str, Value], line: str) -> Value:
         return _evaluate(part, known, line)
 
     match node:
-        case ast.Constant(value=bool() | int() | float() as number) if abs(number) < 2**63:
+        case ast.Constant(value=bool() | int() | float() as number) if isinstance(number, float) or abs(number) < 2**63:
             rounds = isinstance(number, float) and number != float(np.float32(number))  # in the kernel, too
             return Value(np.asarray(number), np.asarray(abs(number))) if rounds else exact(np.asarray(number))
         case ast.Name():
@@ -196,7 +199,9 @@ def _evaluate(node: ast.expr, known: Mapping[str, Value], line: str) -> Value:
                 return _cast(inner(given[0]), _kind_of(given[1], line))
             said = [each for each in keywords if not _is_none(each.value)]
             named = {each.arg or "": whole(inner(each.value)) for each in said}
-            if name in OF_PARTS and given and isinstance(given[0], ast.List | ast.Tuple):
+            if name in OF_PARTS:
+                if not given or not isinstance(given[0], ast.List | ast.Tuple):
+                    raise NotRunnable(f"{line}: `{name}` takes a list of arrays, as in {name}([x, y]).")
                 return _joined(name, [inner(part) for part in given[0].elts], named)
             return _called(name, [inner(each) for each in given], named, line)
     raise NotRunnable(f"{line}: `{ast.unparse(node)}` is none of the operations of a formula.")

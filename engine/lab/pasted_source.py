@@ -204,7 +204,10 @@ def without_own_headers(text: str) -> tuple[str, dict[int, str]]:
 
 
 def _here(name: str) -> bool:
-    return ".." not in name and any((Path(folder) / name).is_file() for folder in include_folders())
+    try:
+        return ".." not in name and any((Path(folder) / name).is_file() for folder in include_folders())
+    except OSError:  # a name that no file can have
+        return False
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from pathlib import Path, PurePosixPath
 
 from engine.compile.limits import SOURCE_BYTES
 from engine.records import NotRunnable
+from engine.records.archive import UNREADABLE
 
 ARCHIVE = ".zip"
 MOST_FILES, MOST_BYTES = 5_000, 256 << 20  # of an archive; a file beyond SOURCE_BYTES is refused with its student
@@ -80,7 +81,7 @@ def unpack(archive: Path, folder: Path, wanted: Sequence[str]) -> None:
                 place.mkdir(exist_ok=True)
                 with packed.open(each) as file:
                     (place / own).write_bytes(file.read(SOURCE_BYTES + 1))
-    except (zipfile.BadZipFile, OSError, RuntimeError, NotImplementedError) as error:
+    except UNREADABLE as error:
         raise NotRunnable(f"{archive.name} cannot be unpacked: {error}.") from None
 
 

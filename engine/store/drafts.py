@@ -16,8 +16,8 @@ KEPT_DAYS = 400  # the lifetime of a browser's name, which is the longest of any
 AT_WORK_DAYS = 30  # drafts touched since are never removed for another owner
 _OLDEST = (
     "DELETE FROM drafts WHERE owner = ? AND name NOT IN"
-    " (SELECT name FROM drafts WHERE owner = ? ORDER BY utc DESC, name LIMIT ?)"
-)
+    " (SELECT name FROM drafts WHERE owner = ? ORDER BY name = ? DESC, utc DESC, name LIMIT ?)"
+)  # not the one that was just saved, whatever the clock says
 _BEFORE = "DELETE FROM {} WHERE utc < ?"
 _TOTAL = "SELECT (SELECT COALESCE(SUM(bytes), 0) FROM drafts) + (SELECT COALESCE(SUM(bytes), 0) FROM versions)"
 MOST_VERSIONS = 40  # of a draft
@@ -58,7 +58,7 @@ def save(owner: str, name: str, text: str, most: int | None = None, keep: bool =
             "REPLACE INTO drafts (owner, name, text, utc, bytes) VALUES (?, ?, ?, ?, ?)", (owner, name, text, utc, size)
         )
         if most is not None:
-            connection.execute(_OLDEST, (owner, owner, most))
+            connection.execute(_OLDEST, (owner, owner, name, most))
         return True
 
     if not write(replace):
@@ -66,7 +66,8 @@ def save(owner: str, name: str, text: str, most: int | None = None, keep: bool =
 
 
 def _add_version(connection: Connection, owner: str, name: str, text: str, utc: str, keep: bool) -> None:
-    """Make the stored text, which `text` replaces, a version, unless the last version is as new as that."""
+    """Make the stored text, which `text` replaces, a version, unless the last version is as new as that. A version
+    from the future, of before the clock was set back, is not new."""
     stored = connection.execute("SELECT text, utc, bytes FROM drafts WHERE owner = ? AND name = ?", (owner, name))
     before = stored.fetchone()
     if before is None or before[0] == text:
@@ -74,7 +75,7 @@ def _add_version(connection: Connection, owner: str, name: str, text: str, utc: 
     newest = connection.execute(
         "SELECT text, utc FROM versions WHERE owner = ? AND name = ? ORDER BY id DESC LIMIT 1", (owner, name)
     ).fetchone()
-    if newest and (newest[0] == before[0] or (newest[1] > _before(utc, seconds=APART_S) and not keep)):
+    if newest and (newest[0] == before[0] or (_before(utc, seconds=APART_S) < newest[1] <= utc and not keep)):
         return
     connection.execute(
         "INSERT INTO versions (owner, name, text, utc, bytes) VALUES (?, ?, ?, ?, ?)", (owner, name, *before)

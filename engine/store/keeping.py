@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from engine.records import NotRunnable
+from engine.records.archive import UNREADABLE
 from engine.store import database
 from engine.store.database import FILE, MIGRATIONS, read, write
 
@@ -82,7 +83,7 @@ def _unpacked(path: Path, scratch: Path) -> Path:
                     if found.getinfo(name).file_size > _LARGEST:
                         raise NotRunnable(f"{path} holds more than a store does.")
                     (scratch / name).write_bytes(found.read(name))
-    except (OSError, zipfile.BadZipFile, EOFError) as error:
+    except UNREADABLE as error:
         raise NotRunnable(f"{path} is no backup that can be read: {error}.") from None
     copy = scratch / FILE
     if not copy.is_file():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import warnings
 from time import process_time
 
 import numpy as np
@@ -224,3 +225,35 @@ def test_a_run_of_any_kernel_is_checked_against_a_line() -> None:
     x[0] = 9
     with pytest.raises(NotRunnable, match="changed after the launch"):
         run.check("y = softmax(x)")
+
+
+@pytest.mark.parametrize("line", ["1 / (1 + np.exp(-x))", "1 / np.exp(-x)", "np.sqrt(np.exp(x))", "x / (1 + exp(-x))",
+                                  "np.arctan(np.exp(-x))", "np.sign(np.exp(-x))", "exp(-exp(-x))"])  # fmt: skip
+def test_a_line_that_overflows_on_the_way_has_a_bound_still(line: str) -> None:
+    x = np.array([-1000, 0.5], np.float32)
+    with np.errstate(all="ignore"):
+        right = value_of(line, {"x": x}, {}).of.astype(np.float32)
+    assert check(line, {"x": x}, {}, right, "y").ok
+    for wrong in (5.25, -0.25, np.inf, np.nan):
+        found = np.array([wrong, right[1]], np.float32)
+        assert not check(line, {"x": x}, {}, found, "y").ok
+
+
+@pytest.mark.parametrize("line", ["1 / 0", "x / 0", "x * 2.0 ** 62", "1.5 * x"])
+def test_whole_numbers_have_no_infinity(line: str) -> None:
+    x = np.array([3, 5], np.int32)
+    with warnings.catch_warnings(), pytest.raises(NotRunnable, match="whole numbers"):
+        warnings.simplefilter("error")
+        check(line, {"x": x}, {}, np.array([np.iinfo(np.int64).min] * 2), "x")
+
+
+def test_parts_that_are_no_list_are_said_to_be_none() -> None:
+    with pytest.raises(NotRunnable) as caught:
+        value_of("np.concatenate(x)", {"x": np.zeros(3)}, {})
+    assert "list" in str(caught.value) and "Did you mean" not in str(caught.value)
+
+
+def test_a_line_names_a_number_that_is_larger_than_all() -> None:
+    x = np.array([-1.5, 2], np.float32)
+    assert check("np.where(x > 0, x, -1e30)", {"x": x}, {}, np.array([-1e30, 2], np.float32), "y").ok
+    assert not check("np.where(x > 0, x, -1e30)", {"x": x}, {}, np.array([-1e29, 2], np.float32), "y").ok

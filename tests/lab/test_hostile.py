@@ -76,6 +76,16 @@ def test_hostile_words_of_a_launch_end_in_a_sentence(words: str) -> None:
                 launching(setup_of(call), n)
 
 
+def test_a_header_with_an_endless_name_is_missing() -> None:
+    text = f'#include "{"a" * 5000}.h"\n__global__ void k(int *a) {{ a[0] = 1; }}'
+    assert "is missing" in str(engine.kernel(text).warnings[0])
+
+
+def test_a_file_without_an_end_is_refused() -> None:
+    with pytest.raises(NotRunnable, match="a source may have 256"):
+        engine.kernel(Path("/dev/zero"))
+
+
 def test_hostile_sources_differ_and_are_the_same_every_time() -> None:
     folder = Path("/secrets")
     found = list(hostile_sources(folder, 4 * len(FAMILIES)))

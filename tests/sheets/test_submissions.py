@@ -80,6 +80,17 @@ def test_a_platform_gets_its_own_columns_and_no_formula() -> None:
 
 
 @pytest.mark.thorough
+def test_a_damaged_archive_is_refused(tmp_path: Path) -> None:
+    made = tmp_path / "all.zip"
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as packed:
+        packed.writestr("x.cu", RIGHT)
+    whole = made.read_bytes()
+    for place in range(34, 60):  # the compressed bytes of its file
+        made.write_bytes(whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :])
+        with pytest.raises(NotRunnable, match="cannot be unpacked"):
+            unpack(made, tmp_path, WANTED)
+
+
 def test_an_archive_is_graded_with_points_and_feedback(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     made = archive(tmp_path / "all.zip", {f"{MOODLE}/mine.cu": RIGHT, CANVAS: WRONG})
     files = ["--csv", str(tmp_path / "points.csv"), "--for", "moodle", "--feedback", str(tmp_path / "told"), "--alike"]

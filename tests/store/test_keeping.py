@@ -60,7 +60,12 @@ def test_what_is_no_backup_is_refused_and_changes_nothing(tmp_path: Path, capsys
     later.close()
     with zipfile.ZipFile(tmp_path / "later.zip", "w") as made:
         made.write(tmp_path / "later.db", database.FILE)
-    for name in (*bad, "missing.zip"):
+    with zipfile.ZipFile(tmp_path / "flipped.zip", "w", zipfile.ZIP_DEFLATED) as made:
+        made.writestr(database.FILE, bytes(4000))
+    raw = (tmp_path / "flipped.zip").read_bytes()
+    start = 30 + len(database.FILE)  # of the compressed bytes
+    (tmp_path / "flipped.zip").write_bytes(raw[:start] + b"\xff" * 9 + raw[start + 9 :])
+    for name in (*bad, "missing.zip", "flipped.zip"):
         with pytest.raises(NotRunnable):
             keeping.restore(tmp_path / name)
         assert main(["store", "restore", str(tmp_path / name)]) == 2

@@ -104,6 +104,19 @@ def test_a_draft_keeps_a_text_a_minute_and_every_one_that_is_asked_for(monkeypat
     assert drafts.versions("bob", "tile.cu") == drafts.versions("ada", "other.cu") == []
 
 
+def test_a_clock_that_is_set_back_loses_no_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    at = ["2030-01-01T10:00:00+00:00"]
+    monkeypatch.setattr(drafts, "now", lambda: at[0])
+    for name in ("one", "two"):
+        drafts.save("ada", name, "then", most=2)
+    drafts.save("ada", "two", "then again", most=2)
+    at[0] = "2026-11-01T10:00:00+00:00"
+    drafts.save("ada", "two", "now", most=2)
+    assert [text for _, text, _ in drafts.versions("ada", "two")] == ["then again", "then"]
+    drafts.save("ada", "three", "new", most=2)
+    assert drafts.load("ada", "three") == "new" and drafts.load("ada", "one") == "then"
+
+
 def test_earlier_texts_make_room_before_any_draft(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(drafts, "MOST_BYTES", 3 << 20)
     first, second = "a" * (1 << 20), "b" * (1 << 20)

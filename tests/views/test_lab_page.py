@@ -9,9 +9,10 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import TextInput
 
 from engine.catalogue import KERNELS
-from tests.sentences import says
+from engine.records import NotRunnable
+from tests.sentences import refused, says
 from tests.views.pages import asked, html_of, messages_of, opened
-from views.lab.drafts import Draft
+from views.lab.drafts import Draft, unpack
 
 OFF = KERNELS["reduce_strided"].text.replace("if (index < blockDim.x)", "if (index < 64)")
 RACE = """__global__ void twice(int *a, int n) {
@@ -44,6 +45,15 @@ def checked(app: AppTest, text: str | None = None, action: str = "check") -> App
 def packed(text: str) -> str:
     deflate = zlib.compressobj(wbits=-15)
     return base64.urlsafe_b64encode(deflate.compress(text.encode()) + deflate.flush()).decode().rstrip("=")
+
+
+def test_a_link_that_was_cut_off_opens_no_part_of_its_text() -> None:
+    text = KERNELS["reduce_strided"].text
+    link = packed(text)
+    assert unpack(link) == text
+    for length in range(1, len(link), 40):
+        with refused("lab.no-source", NotRunnable):
+            unpack(link[:length])
 
 
 def test_a_rung_is_edited_and_stands_beside_the_rung_itself() -> None:

@@ -240,10 +240,10 @@ def unpack(source: str) -> str:
         text = unpacking.decompress(packed, SOURCE_BYTES).decode()
     except (binascii.Error, zlib.error, ValueError):
         text = ""
-    if not text:
-        raise NotRunnable("The source in this link cannot be read: ask for it as a file.")
     if unpacking.unconsumed_tail:
         raise NotRunnable("The source in this link is too long.")
+    if not text or not unpacking.eof:  # a mail program has cut off the rest, and half a kernel is another kernel
+        raise NotRunnable("The source in this link cannot be read: ask for it as a file.")
     return text
 
 

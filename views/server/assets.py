@@ -67,8 +67,11 @@ def _compressed(path: str) -> bytes | None:
     if library := LIBRARIES.get(Path(path).name):  # also if the server's addresses begin with another name
         text = _HINT + library.read_bytes()
     else:
-        file = (STATIC / path.lstrip("/")).resolve()
-        if not (file.is_relative_to(STATIC.resolve()) and file.is_file()):
+        try:
+            file = (STATIC / path.lstrip("/")).resolve()
+            if not (file.is_relative_to(STATIC.resolve()) and file.is_file()):
+                return None
+        except (OSError, ValueError):  # a name that no file can have
             return None
         text = file.read_bytes()
     body = gzip.compress(text, compresslevel=6)

@@ -56,6 +56,7 @@ def test_a_library_comes_whole_after_one_line_that_compiles_it_ahead(name: str, 
     [
         (PATH, {"encodings": b"identity"}), (PATH, {"method": "HEAD"}), ("/static/none.js", {}), ("/", {}),
         ("/static/../../__init__.py", {}), ("/static/../../../../../../etc/hosts.js", {}), ("/_stcore/health", {}),
+        (f"/static/{'a' * 5000}.js", {}), ("/static/\0.js", {}),
     ],
 )  # fmt: skip
 def test_everything_else_goes_on_to_streamlit(path: str, changes: dict[str, Any]) -> None:
