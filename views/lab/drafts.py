@@ -9,7 +9,7 @@ import re
 import secrets
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -234,13 +234,11 @@ def shown_refusals() -> Iterator[None]:
 
 def unpack(source: str) -> str:
     """Return the source in a link. NotRunnable if it has none."""
-    unpacking = zlib.decompressobj(-15)
-    try:
-        packed = base64.urlsafe_b64decode(source + "=" * (-len(source) % 4))
-        text = unpacking.decompress(packed, SOURCE_BYTES).decode()
-    except (binascii.Error, zlib.error, ValueError):
-        text = ""
-    if unpacking.unconsumed_tail:
+    unpacking, raw, text = zlib.decompressobj(-15), b"", ""
+    with suppress(binascii.Error, zlib.error, ValueError):
+        raw = unpacking.decompress(base64.urlsafe_b64decode(source + "=" * (-len(source) % 4)), SOURCE_BYTES)
+        text = raw.decode()
+    if len(raw) == SOURCE_BYTES and unpacking.unconsumed_tail:
         raise NotRunnable("The source in this link is too long.")
     if not text or not unpacking.eof:  # a mail program has cut off the rest, and half a kernel is another kernel
         raise NotRunnable("The source in this link cannot be read: ask for it as a file.")
