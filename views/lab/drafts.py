@@ -27,6 +27,8 @@ from views.lab.attempts import Attempt, attempts_of
 from views.shared import address, messages, rungs
 from views.shared.messages import shown_instead
 
+_HALF = re.compile(r"[\ud800-\udfff]")  # of a letter that JavaScript keeps as two: no file can hold it
+
 
 @dataclass(frozen=True)
 class Draft:
@@ -191,7 +193,10 @@ def take_draft(message: Mapping[str, Any]) -> bool:
     """Take over a draft from the browser; return whether the server has the browser's text now. For callbacks."""
     draft = draft_of(str(message.get("draft")))
     text, reset = message.get("text"), int(message.get("reset") or 0)
-    if draft is None or not isinstance(text, str) or len(text.encode()) > SOURCE_BYTES or reset < draft.reset:
+    if draft is None or not isinstance(text, str) or reset < draft.reset:
+        return False
+    text = _HALF.sub("\ufffd", text)
+    if len(text.encode()) > SOURCE_BYTES:
         return False
     file = re.sub(r"[^\w.-]", "_", str(message.get("file") or draft.file))[:80]
     now = replace(draft, text=text, file=file, at=int(message.get("at") or 0), reset=reset,

@@ -54,6 +54,14 @@ def test_unreadable_entries_are_left_out(monkeypatch: pytest.MonkeyPatch, raw: s
     assert drafts.stored_draft(BEGUN) == BEGUN
 
 
+def test_half_of_an_emoji_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    as_browser(monkeypatch, "ada")
+    held = {BEGUN.id: BEGUN}
+    monkeypatch.setattr(drafts, "_drafts", lambda: held)
+    assert drafts.take_draft({"draft": BEGUN.id, "text": "// \ud83d half", "at": 3})
+    assert held[BEGUN.id].text == "// \ufffd half" == drafts.stored_draft(BEGUN).text
+
+
 def test_an_earlier_text_comes_back_and_the_text_before_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     as_browser(monkeypatch, "ada")
     held: dict[str, Draft] = {}
