@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import tab
 from tests.browser.test_accessibility import DEBUGGED
+from tests.browser.test_dashboard import drawn
 from tests.browser.test_lab_browser import checked, editor_at
 from tests.views.test_debugger_page import CALL, RACE
 from views.debugger.asked import pack
@@ -34,12 +35,15 @@ def test_a_race_of_the_lab_is_stepped_through_in_both_directions(page: Page, add
     expect(page.locator(".pair button")).to_have_count(2)
     expect(page.locator(".line.next")).to_have_count(1)
     expect(page).to_have_url(AT)
+    drawn(page)  # a key that is pressed before the page hears keys is lost
     access = moment(page)
     page.keyboard.press("ArrowRight")
     expect(page).not_to_have_url(at(access))
+    drawn(page)
     start = moment(page)
     page.keyboard.press("ArrowRight")
     expect(page).not_to_have_url(at(start))
+    drawn(page)
     page.keyboard.press("ArrowLeft")
     expect(page).to_have_url(at(start))
     page.get_by_role("button", name=re.compile("^stride$")).click()
