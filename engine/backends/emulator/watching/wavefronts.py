@@ -63,7 +63,9 @@ def global_sectors_batch(address: Array, active: Array, size: int, op: str) -> A
     """Return the sectors, int64 of shape (N,), of N global requests. ValueError for an unknown size or op.
 
     Loads and stores touch each sector once. Atomics on one address are served one after the other, so a sector counts
-    as often as its most frequent address; 8-byte atomics follow the rule measured for 4 bytes.
+    as often as its most frequent address; 8-byte atomics follow the rule measured for 4 bytes. Where lanes alternate
+    between lines, an H200 may send a sector of an atomic twice: three lanes in two lines cost 2 sectors or 3, depending
+    on where their array lies. This is the least number.
     """
     _check(size, op, ("ld", "st", "atom", "red"))
     address, active, copies = _one_if_alike(address, active, SECTOR)

@@ -24,7 +24,7 @@ CASES = json.loads((Path(__file__).parents[3] / "golden" / "access_patterns.json
 LANE = np.arange(32)
 ALL = np.ones(32, dtype=bool)
 
-# The one pattern with a disagreement: the H200's RED unit counts 31 sectors, the rule 30.
+# The one pattern with a disagreement: the H200 counts 31 sectors, the rule 30. Where the array lies decides.
 OFF_BY_ONE = {"op": "gred_b", "mode": 1, "a": 17, "b": 11, "c": 256}
 
 

@@ -22,15 +22,15 @@ from tests.unseen.cases import CASES, Case
 pytestmark = pytest.mark.thorough
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "unseen.json"
-LEAST = 0.994  # of 134 kernels; of the first 94 alone 0.9969
+LEAST = 0.995
 MISSED = {
     "spmv_scalar": "the GPU's assembler unrolls the loop by 4, 2 and 1, and lanes with fewer turns take other copies",
     "top_two": "lanes of eight turns and of seven do not meet again before the loop unrolled by 4: 8 + 4 + 3 requests",
-    "relax": "of 8,774 sectors of lanes that reduce at random places 49 are not counted; the cause is not known",
 }
 ISSUED_AGAIN = {("convolution_2d", "shared_store_requests"), ("radix_counts", "shared_atomic_wavefronts"),
                 ("dct_8x8", "shared_store_wavefronts"), ("rotate", "shared_store_requests"),
                 ("run_heads", "shared_atomic_wavefronts"), ("conv_channels", "shared_store_wavefronts")}  # fmt: skip
+BY_PLACE = {("relax", "global_red_sectors"): "the GPU sends a sector twice where two lines of an atomic share its way"}
 BY_ORDER = {("run_heads", "global_store_sectors"): "an atomic chooses the places, and the blocks come in any order"}
 # A counter is a kind of access: requests, and the sectors or wavefronts that they cost.
 COUNTERS = tuple(
@@ -77,7 +77,7 @@ def missed() -> dict[tuple[str, str], tuple[float, float]]:
     return {key: pair for key, pair in compared().items() if pair[0] != pair[1]}
 
 
-def test_of_a_thousand_counters_994_are_equal() -> None:
+def test_of_a_thousand_counters_995_are_equal() -> None:
     assert len(missed()) <= (1 - LEAST) * len(compared()), f"of {len(compared())} (emulator, GPU): {missed()}"
 
 
@@ -85,10 +85,10 @@ def test_what_is_missed_is_known() -> None:
     assert {kernel for kernel, _ in missed()} == MISSED.keys(), f"(emulator, GPU): {missed()}"
 
 
-def test_where_the_gpu_issues_an_access_again_it_counts_more_than_the_emulator() -> None:
+def test_where_the_gpu_sends_an_access_again_it_counts_more_than_the_emulator() -> None:
     varying = {key: pair for key, pair in counted().items() if len(pair[1]) > 1}
-    assert varying.keys() == ISSUED_AGAIN | BY_ORDER.keys()
-    for key in ISSUED_AGAIN:
+    assert varying.keys() == ISSUED_AGAIN | BY_PLACE.keys() | BY_ORDER.keys()
+    for key in ISSUED_AGAIN | BY_PLACE.keys():
         ours, runs = varying[key]
         assert 0 < ours <= min(runs), (key, ours, runs)
     for key in BY_ORDER:
