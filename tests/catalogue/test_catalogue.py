@@ -87,7 +87,7 @@ def test_the_file_is_short_and_fits_the_projector(kernel: Kernel):
     assert "\t" not in kernel.text and kernel.text.endswith("}\n")
 
 
-@pytest.mark.sampled(quick=0, thorough=8)
+@pytest.mark.sampled(quick=0, thorough=16)
 @EVERY_KERNEL
 def test_it_compiles_for_every_type_for_old_and_new_gpus(kernel: Kernel):
     oldest = f"compute_{kernel.capability or 75}"

@@ -39,6 +39,7 @@ CASES = [
 ]
 
 
+@pytest.mark.sampled(thorough=2)
 @pytest.mark.parametrize("kernel", CASES)
 def test_what_is_said_to_give_the_same_bits_does_in_every_order(kernel: Kernel) -> None:
     assert len({bits(kernel, schedule) for schedule in (None, *ORDERS)}) == 1

@@ -46,7 +46,7 @@ def pasted(make: random.Random) -> str:
     return make.choice((HEADS[0], HEADS[0], *HEADS)) + text
 
 
-@pytest.mark.sampled(quick=0, thorough=3)
+@pytest.mark.sampled(quick=0, thorough=6)
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.thorough) for seed in range(1, 12))])
 def test_a_broken_file_ends_in_a_sentence(seed: int) -> None:
     make = random.Random(seed)

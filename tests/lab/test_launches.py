@@ -108,7 +108,7 @@ PROGRAMS = {
 }  # fmt: skip
 
 
-@pytest.mark.sampled(quick=5)
+@pytest.mark.sampled(quick=5, thorough=2)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program_s_own_launch_is_proposed_and_runs_clean(name: str) -> None:
     text, call = PROGRAMS[name]

@@ -87,7 +87,7 @@ FILES = {
 }  # fmt: skip
 
 
-@pytest.mark.sampled(quick=4)
+@pytest.mark.sampled(quick=4, thorough=2)
 @pytest.mark.parametrize("name", FILES)
 def test_a_pasted_file_compiles_as_it_is(name: str) -> None:
     part = compiled_for_device("pasted.cu", FILES[name], ("k",))

@@ -144,7 +144,7 @@ def steps():
                        id=f"{name}-{ladder.rungs[position].kernel}")  # fmt: skip
 
 
-@pytest.mark.sampled(quick=8, thorough=16)
+@pytest.mark.sampled(quick=8, thorough=24)
 @pytest.mark.parametrize(("ladder", "position"), tuple(steps()))
 def test_every_rung_changes_the_counter_that_it_is_meant_to(ladder, position):
     change = told(LADDERS[ladder], position)

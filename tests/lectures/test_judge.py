@@ -50,7 +50,7 @@ EVERY_CLAIM = pytest.mark.parametrize("claim", [param(claim) for claim in CLAIMS
 BY_NAME = {claim.name: claim for claim in CLAIMS}
 
 
-@pytest.mark.sampled(quick=3, thorough=6)
+@pytest.mark.sampled(quick=3, thorough=12)
 @EVERY_CLAIM
 def test_a_claim_holds_or_the_reason_why_not_is_known(claim: Claim):
     made = verdict(claim, find)

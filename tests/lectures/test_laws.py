@@ -51,7 +51,7 @@ def test_the_law_holds_at_the_ends_and_in_the_middle(kernel: str) -> None:
 
 # A law knows a type by its bytes alone: float32 is int32 again. The thorough run takes every third value from the last
 # one down: powers of two, primes and others; a release takes every value, for every type.
-@pytest.mark.sampled(thorough=6)
+@pytest.mark.sampled(thorough=12)
 @pytest.mark.parametrize(
     ("kernel", "dtype", "every"),
     [case(k, d, every, quick=False, thorough=d == KERNELS[k].dtypes[0] and every == 3)

@@ -389,7 +389,7 @@ def is_quick(name: str) -> bool:
     return len(TESTS[name].threads) == 2 and not TESTS[name].header and "dekker" not in name
 
 
-@pytest.mark.sampled(quick=3, thorough=8)
+@pytest.mark.sampled(quick=3, thorough=16)
 @pytest.mark.parametrize("name", [case(name, quick=is_quick(name), id=name) for name in TESTS])
 def test_every_order_gives_an_allowed_outcome_and_races_are_reported(name: str) -> None:
     test = TESTS[name]

@@ -163,7 +163,7 @@ OTHERS = {
 }  # fmt: skip
 
 
-@pytest.mark.sampled(quick=0, thorough=10)
+@pytest.mark.sampled(quick=0, thorough=20)
 @pytest.mark.parametrize("case", OTHERS)
 def test_another_right_answer_passes(case: str) -> None:
     name, rung, changes = OTHERS[case]

@@ -76,7 +76,7 @@ def test_quoted_text_keeps_its_backticks(sentence: str, count: int) -> None:
     assert code_in(sentence).count("<code>") == count
 
 
-@pytest.mark.sampled(quick=0, thorough=7)
+@pytest.mark.sampled(quick=0, thorough=14)
 @pytest.mark.parametrize("page", PAGES)
 def test_any_value_of_any_name_is_no_traceback(page: str) -> None:
     make, found, app = random.Random(page), [], opened(page)

@@ -27,6 +27,7 @@ def place(rung: str) -> str:
     return f"ladder=harris&rung={rung}&n=4194304&block=128&dtype=int32&cache=cold-clean&device=auto"
 
 
+@pytest.mark.sampled(thorough=2)
 @pytest.mark.parametrize("name", [case(name, quick=name in QUICK) for name in LADDERS])
 def test_a_ladders_report_has_every_number_of_its_table_and_loads_nothing(name: str) -> None:
     ladder = LADDERS[name]

@@ -101,7 +101,7 @@ def _cases() -> list[tuple[str, str]]:
     return [(name, KERNELS[name].dtypes[number % len(KERNELS[name].dtypes)]) for number, name in enumerate(names)]
 
 
-@pytest.mark.sampled(quick=0, thorough=10)
+@pytest.mark.sampled(quick=0, thorough=16)
 @pytest.mark.parametrize(("kernel", "dtype"), _cases())
 def test_catalogue_kernels(kernel: str, dtype: str) -> None:
     try:

@@ -73,7 +73,7 @@ def facts(run: Run) -> tuple[bytes, object, object]:
     return run.output.tobytes(), asdict(run.counts)
 
 
-@pytest.mark.sampled(quick=0, thorough=18)
+@pytest.mark.sampled(quick=0, thorough=27)
 @pytest.mark.parametrize(("number", "kernel"), [(n, name) for n, name in enumerate(KERNELS) if name in ORDERLESS])
 def test_how_it_is_executed_changes_nothing(number: int, kernel: str) -> None:
     plan = emulated_plan(kernel, number)

@@ -155,7 +155,7 @@ def test_wmma_multiplies_matrices_from_shared_memory() -> None:
     multiplied("half", "float", (16, 16, 16), ("row", "row", "row"), True)
 
 
-@pytest.mark.sampled(thorough=4)
+@pytest.mark.sampled(thorough=8)
 @pytest.mark.parametrize("every", [case(False, quick=False), case(True, quick=False, thorough=False)])
 @pytest.mark.parametrize(("kind", "sums", "size"), KINDS)
 def test_wmma_multiplies_matrices_however_they_lie(

@@ -123,7 +123,7 @@ for _opcode, _found in OPERATIONS.items():
 ROWS = st.lists(st.lists(st.integers(0, 2**64 - 1), min_size=5, max_size=5), min_size=1, max_size=4)
 
 
-@pytest.mark.sampled(quick=0, thorough=4)
+@pytest.mark.sampled(quick=0, thorough=8)
 @pytest.mark.parametrize("group", GROUPS)
 def test_every_instruction_against_exact_arithmetic(group: str) -> None:
     random = np.random.default_rng(len(group))

@@ -176,7 +176,7 @@ def test_scattered_reductions_differ_by_two_percent_at_most() -> None:
         assert emulated <= gpu <= 1.02 * emulated, _name(ROWS[at])
 
 
-@pytest.mark.sampled(quick=0, thorough=8)
+@pytest.mark.sampled(quick=0, thorough=16)
 @pytest.mark.parametrize("pattern", UNEQUAL)
 def test_every_difference_that_is_allowed_is_there(pattern: str) -> None:
     rows = [at for at, entry in enumerate(ROWS) if fnmatch(_name(entry), pattern)]

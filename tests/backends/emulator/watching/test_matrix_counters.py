@@ -53,7 +53,7 @@ SAME_ORDERS = (("row", "row", "row"), ("col", "col", "col"))
 CASES += [("signed char", "int", SIZES[0], *way) for way in itertools.product(SAME_ORDERS, (False, True))]
 
 
-@pytest.mark.sampled(quick=6, thorough=3)
+@pytest.mark.sampled(quick=6, thorough=6)
 @pytest.mark.parametrize(("kind", "sums", "size", "orders", "shared"), CASES)
 def test_a_fragment_is_as_many_requests_as_the_machine_code_has(
     kind: str, sums: str, size: str, orders: tuple[str, str, str], shared: bool

@@ -233,7 +233,7 @@ extern "C" __global__ void f(const int *in, int *out) {
 }"""
 
 
-@pytest.mark.sampled(quick=0, thorough=2)  # libcu++ takes three seconds to compile
+@pytest.mark.sampled(quick=0, thorough=4)  # libcu++ takes three seconds to compile
 @pytest.mark.parametrize("schedule", SCHEDULES, ids=lambda one: f"{one.kind}{one.seed}")
 def test_a_release_in_shared_memory_is_its_own_fence(schedule: Schedule) -> None:
     for order in ("release", "acq_rel"):

@@ -306,7 +306,7 @@ IN_ORDERS = [
 ]  # fmt: skip
 
 
-@pytest.mark.sampled(thorough=6)
+@pytest.mark.sampled(thorough=12)
 @pytest.mark.parametrize(("name", "schedule"), IN_ORDERS)
 def test_no_correct_kernel_of_the_catalogue_is_accused(name, schedule):
     choice = choice_of(name)

@@ -34,7 +34,7 @@ def found(bug: Planted, schedule: Schedule = LOCKSTEP) -> set[str]:
     return {finding.kind for finding in hazards.findings()} | {kind for kind in ended if kind}
 
 
-@pytest.mark.sampled(quick=0, thorough=2)
+@pytest.mark.sampled(quick=0, thorough=3)
 @pytest.mark.parametrize("bug", [pytest.param(bug, id=bug.name) for bug in BUGS if not bug.correct])
 def test_a_planted_bug_is_found(bug: Planted) -> None:
     kinds = found(bug)

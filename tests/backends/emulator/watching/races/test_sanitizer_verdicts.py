@@ -69,7 +69,7 @@ def emulated(name: str) -> set[str]:
         return {finding.kind for finding in measure(choice, schedule="independent:1").findings}
 
 
-@pytest.mark.sampled(quick=0, thorough=9)
+@pytest.mark.sampled(quick=0, thorough=18)
 @pytest.mark.parametrize("name", [name for name in KERNELS if name in VERDICTS])
 def test_both_agree_on_a_kernel_of_the_catalogue(name: str) -> None:
     kinds = emulated(name)
