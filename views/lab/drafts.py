@@ -21,13 +21,12 @@ from engine.compile.limits import SOURCE_BYTES
 from engine.lab.setups import Setup, setup_of
 from engine.lab.templates import TEMPLATES
 from engine.records import Choice, NotRunnable
+from engine.records.words import without_halves
 from engine.store import drafts as store
 from views.access import policy, visitor
 from views.lab.attempts import Attempt, attempts_of
 from views.shared import address, messages, rungs
 from views.shared.messages import shown_instead
-
-_HALF = re.compile(r"[\ud800-\udfff]")  # of a letter that JavaScript keeps as two: no file can hold it
 
 
 @dataclass(frozen=True)
@@ -195,7 +194,7 @@ def take_draft(message: Mapping[str, Any]) -> bool:
     text, reset = message.get("text"), int(message.get("reset") or 0)
     if draft is None or not isinstance(text, str) or reset < draft.reset:
         return False
-    text = _HALF.sub("\ufffd", text)
+    text = without_halves(text)
     if len(text.encode()) > SOURCE_BYTES:
         return False
     file = re.sub(r"[^\w.-]", "_", str(message.get("file") or draft.file))[:80]
