@@ -100,3 +100,45 @@ def test_sizes_of_several_dimensions_need_no_dim3() -> None:
     tuples = setup_of("f<<<((n + 31) / 32, 2), (32, 8)>>>(float32[n]=random)")
     assert tuples == setup_of("f<<<dim3((n + 31) / 32, 2), dim3(32, 8)>>>(float32[n]=random)")
     assert setup_of("f<<<(n + 255) / (256), (256)>>>(float32[n])").grid == ("(n + 255) / (256)",)
+
+
+SUM = """template <int bs> __global__ void sum(const float *in, float *out, int n) {
+    __shared__ float part[bs];
+    int tid = threadIdx.x, i = blockIdx.x * bs + tid;
+    part[tid] = i < n ? in[i] : 0.f;
+    __syncthreads();
+    for (int k = bs / 2; k > 0; k >>= 1) { if (tid < k) part[tid] += part[tid + k]; __syncthreads(); }
+    if (tid == 0) out[blockIdx.x] = part[0];
+}
+"""
+HOST = "void run(float *a, float *b, int n, int t) { switch (t) {\n" + "\n".join(
+    f"case {t}: sum<{t}><<<(n + t - 1) / t, t>>>(a, b, n); break;" for t in (512, 64)
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kernel", "text", "block"),
+    [
+        ("sum<512>", SUM, "512"),
+        ("sum<(64)>", SUM, "64"),
+        ("sum<B>", "#define B 128 // threads\n" + SUM, "128"),
+        ("sum", SUM + "template __global__ void sum<32>(const float *, float *, int);", "32"),
+        ("sum", SUM + HOST + "} }", "512"),
+        ("sum<64>", SUM + HOST + "} }", "64"),
+        ("sum<64>", SUM + "int main() { sum<512><<<8, 512>>>(a, b, 4096); }", "64"),
+        ("sum", SUM + "int main() { sum<512><<<8, 512>>>(a, b, 4096); }", "512"),
+        ("sum", SUM.replace("template <int bs>", "const unsigned bs = 64;"), "64"),
+        ("sum", SUM.replace("template <int bs>", "").replace("bs", "512"), "512"),
+        ("f", "__global__ void f(int *x, int n) { for (int i = threadIdx.x; i < n; i += 96) x[i] = i; }", "96"),
+        ("f<64>", "template <int B> __global__ void f(int *x) { using R = cub::BlockReduce<int, B>; *x = 1; }", "64"),
+        ("f", "__global__ void f(int *x, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; x[i] = n; }", "256"),
+        ("f", "#define B 8 * 16\n__global__ void f(int *x) { x[blockIdx.x * B + threadIdx.x] = 1; }", "256"),
+        ("f<8>", "template <int S> __global__ void f() { __shared__ int t[S][S]; t[0][threadIdx.y]++; }", "8, 8"),
+    ],
+)  # fmt: skip
+def test_a_kernel_that_is_made_for_a_block_gets_it(kernel: str, text: str, block: str) -> None:
+    setup = propose_setup(text, kernel)
+    assert ", ".join(setup.block) == block
+    if kernel.startswith("sum"):
+        setup = replace(setup, kernel=kernel if "<" in kernel else "sum")
+        assert check_own(setup, 1000, text, "mine.cu", again=False).measurement.status == "ok"
