@@ -122,13 +122,14 @@ def grade(name: str, paths: Sequence[Path], seed: int | None = None, files: File
     `seed`: draws the runs at sizes that no sheet shows; by default it is new each time.
     """
     seed = randbits(32) if seed is None else seed
+    unwritten: dict[str, str] = {}
     with TemporaryDirectory() as folder:
         try:
             sheet = load(name)
             if len(paths) == 1 and paths[0].suffix == ARCHIVE and paths[0].is_file():
-                unpack(paths[0], Path(folder), (*KERNEL_FILES, *ANSWER_FILES))
+                unwritten = unpack(paths[0], Path(folder), (*KERNEL_FILES, *ANSWER_FILES))
                 paths = [Path(folder)]
-            found = handed_in(sheet, paths)
+            found = handed_in(sheet, paths, unwritten)
         except NotRunnable as refused:
             return Answer("refused", {"sheet": name, "status": "refused", "reason": str(refused)}, str(refused))
         grades = graded(sheet, found, seed)
