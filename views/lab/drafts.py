@@ -120,6 +120,7 @@ def kept_drafts() -> list[Kept]:
 
 
 RUNG, DEFAULT = "rung", "saxpy"
+_ZLIB = b"\x78"  # the first byte of zlib's format, and of no text that a browser compressed without it
 _DRAFTS, _OF_STARTS = "drafts", "drafts of starts"
 _UNKEPT = "draft unkept"
 
@@ -237,14 +238,22 @@ def shown_refusals() -> Iterator[None]:
 
 
 def unpack(source: str) -> str:
-    """Return the source in a link. NotRunnable if it has none."""
-    unpacking, raw, text = zlib.decompressobj(-15), b"", ""
-    with suppress(binascii.Error, zlib.error, ValueError):
-        raw = unpacking.decompress(base64.urlsafe_b64decode(source + "=" * (-len(source) % 4)), SOURCE_BYTES)
+    """Return the source in a link. NotRunnable if it has none.
+
+    Its bytes are zlib's, with a check; those of older links are without one.
+    """
+    packed, raw, text = b"", b"", ""
+    with suppress(binascii.Error, ValueError):
+        packed = base64.urlsafe_b64decode(source + "=" * (-len(source) % 4))
+    unpacking = zlib.decompressobj(15 if packed[:1] == _ZLIB else -15)
+    with suppress(zlib.error, ValueError):
+        raw = unpacking.decompress(packed, SOURCE_BYTES)
         text = raw.decode()
     if len(raw) == SOURCE_BYTES and unpacking.unconsumed_tail:
         raise NotRunnable("The source in this link is too long.")
-    if not text or not unpacking.eof:  # a mail program has cut off the rest, and half a kernel is another kernel
+    if (
+        not text or not unpacking.eof or unpacking.unused_data
+    ):  # a mail program has cut off the rest, and half a kernel is another kernel
         raise NotRunnable("The source in this link cannot be read: ask for it as a file.")
     return text
 
