@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from engine.lab.checking import check_own
+from engine.lab.kernels import kernel
 from engine.lab.setups import MOST_BYTES, Right, Setup, evaluate, fit_setup, launching, propose_setup, setup_of
-from engine.records import NotRunnable
+from engine.records import CompileError, NotRunnable
 from tests.sentences import refused
 
 CALL = "sum<float, 128><<<dim3(n / 16, 2), dim3(16, 16), 4 * block>>>(float32[n, n]=range, int64[3]=7, n - 1, 2.5)"
@@ -142,3 +144,20 @@ def test_a_kernel_that_is_made_for_a_block_gets_it(kernel: str, text: str, block
     if kernel.startswith("sum"):
         setup = replace(setup, kernel=kernel if "<" in kernel else "sum")
         assert check_own(setup, 1000, text, "mine.cu", again=False).measurement.status == "ok"
+
+
+LONG = "A" * 5000
+
+
+@pytest.mark.parametrize("said", [
+    lambda: kernel(SUM, LONG), lambda: kernel(f"__global__ void {LONG}(int *a) {{ a[0] = 1; }}", "z"),
+    lambda: kernel(f'#include "{LONG}.h"\n__global__ void k(int *a) {{ a[0] = Q; }}'),
+    lambda: kernel(f"#ifdef {LONG}\n__global__ void k(int *a) {{ a[0] = 1; }}\n#endif"),
+    lambda: setup_of(f"k<<<{LONG}"), lambda: setup_of("k<<<1, 1>>>(1)", LONG),
+    lambda: launching(setup_of(f"k<<<1, 1>>>({LONG})"), 64),
+    lambda: launching(setup_of(f"k<<<1, 1>>>(int32[n]={LONG})"), 64),
+])  # fmt: skip
+def test_a_refusal_shows_only_the_beginning_of_a_long_word(said: Callable[[], object]) -> None:
+    with pytest.raises((NotRunnable, CompileError)) as refusal:
+        said()
+    assert len(str(refusal.value)) < 400 and "A" * 30 in str(refusal.value) and "…" in str(refusal.value)
