@@ -29,6 +29,7 @@ from engine.lab.signatures import (
     block_in,
     ends_with_next,
     index_arrays,
+    is_bounded_by_product,
     is_read,
     kernels_in,
     multiple,
@@ -42,6 +43,7 @@ from engine.records import Array, Check, NotRunnable
 LONGEST = 16_000  # characters of a launch: a kernel has at most 4,096 bytes of parameters
 MOST_BYTES = 256 << 20  # of all arrays: a class shares the memory of one computer
 BLOCK, GRID = ("256",), ("(n + block - 1) / block",)
+_GRID_OF_PLANE = ("(n * n + block - 1) / block",)
 _CALL = re.compile(
     r"\s*(?P<kernel>[\w:]+(?:<(?!<).*?>)?)\s*<<<(?P<launch>.*?)>>>\s*\((?P<arguments>.*)\)\s*;?\s*", re.DOTALL
 )
@@ -162,7 +164,9 @@ def propose_setup(text: str, kernel: str = "") -> Setup:
     sizes = found.block if found else (side, _rows(text, name, side)) if plane else (threads or int(BLOCK[0]),)
     block, covered = tuple(map(str, sizes)), sizes if found else [side, side]
     grid = tuple(f"(n + {size - 1}) / {size}" for size in covered) if len(block) > 1 else GRID
-    size = ", ".join("n" for _ in block)
+    if not plane and is_bounded_by_product(text, bare(name), kernels[bare(name)].parameters):
+        grid = _GRID_OF_PLANE
+    size = "n, n" if grid == _GRID_OF_PLANE else ", ".join("n" for _ in block)
     setup = Setup(
         name, grid, block, _propose_arguments(text, name, kernels[bare(name)], size),
         _propose_shared(text, name, found), cooperative=_meets_grid(text, name),

@@ -219,6 +219,13 @@ def block_in(text: str, kernel: str, numbers: Mapping[str, str]) -> int | None:
     return next((int(one) for one in sizes if one.isdecimal() and 1 < int(one) <= MAX_BLOCK), None)
 
 
+def is_bounded_by_product(text: str, kernel: str, numbers: Sequence[str]) -> bool:
+    """Return whether a kernel compares an index with the product of two of its numbers, as rows and columns of a matrix
+    that one row of threads walks through."""
+    products = re.findall(r"(?<!<)(?:<|>=)\s*\(?\s*(\w+)\s*\*\s*(\w+)\b(?!\s*[\[(.])", _body(text, kernel))
+    return any(one != other and {one, other} <= {*numbers} for one, other in products)
+
+
 def ends_with_next(text: str, kernel: str, array: str) -> bool:
     """Return whether a kernel uses an element and the next one as the ends of a range, as the rows of a sparse
     matrix."""

@@ -146,6 +146,15 @@ def test_a_kernel_that_is_made_for_a_block_gets_it(kernel: str, text: str, block
         assert check_own(setup, 1000, text, "mine.cu", again=False).measurement.status == "ok"
 
 
+@pytest.mark.parametrize("bound", ["if (i < w * h)", "if (i >= (w*h)) return;", "for (; i < h * w; i += 9999999)"])
+def test_an_array_of_rows_and_columns_that_one_row_of_threads_walks_through_has_both(bound: str) -> None:
+    index = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
+    text = f"__global__ void f(float *x, int w, int h) {{ {index} {bound} x[i] = 1; }}"
+    setup = propose_setup(text)
+    assert setup.call == "f<<<(n * n + block - 1) / block, 256>>>(float32[n, n], n, n)"
+    assert check_own(setup, 100, text, "mine.cu", again=False).measurement.status == "ok"
+
+
 LONG = "A" * 5000
 
 
