@@ -85,7 +85,7 @@ def stored_draft(begun: Draft) -> Draft:
         setup = setup_of(kept["call"], kept["right"]) if kept["call"] else begun.setup
         return replace(begun, text=str(kept["text"]), file=str(kept["file"]), at=int(kept["at"]),
                        reset=int(kept.get("reset", 0)), setup=setup)  # fmt: skip
-    except (ValueError, KeyError, TypeError, NotRunnable):
+    except (ValueError, KeyError, TypeError, NotRunnable, RecursionError):
         return begun  # stored by another version of this program
 
 
@@ -114,7 +114,7 @@ def kept_drafts() -> list[Kept]:
             found.append(
                 Kept(f"lab?start={kept['start']}&draft={id}{place}", str(kept["file"]), first, kept["start"], utc)
             )
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             continue  # stored by another version of this program
     return found
 
