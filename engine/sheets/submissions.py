@@ -167,8 +167,9 @@ def grade_table(title: str, marks: Sequence[Mark], platform: str) -> str:
 
 
 def _cell(text: str) -> str:
-    """Return a text that no spreadsheet takes for a formula."""
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
+    """Return a text that no spreadsheet takes for a formula or for two rows."""
+    plain = text.replace("\r", " ")
+    return f"'{plain}" if plain[:1] in ("=", "+", "-", "@", "\t") else plain
 
 
 def _number(value: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import zipfile
 from pathlib import Path
@@ -15,7 +16,7 @@ from engine.compile.limits import SOURCE_BYTES
 from engine.records import NotRunnable
 from engine.sheets.folder import load
 from engine.sheets.grading import handed_in
-from engine.sheets.submissions import Mark, Student, alike, grade_table, student_of, unpack
+from engine.sheets.submissions import PLATFORMS, Mark, Student, alike, grade_table, student_of, unpack
 from tests.sentences import refused, sentence
 
 SHEET = "crovella-row-sums"
@@ -88,6 +89,14 @@ def test_files_of_one_name_and_names_that_are_too_long_are_said(tmp_path: Path) 
     assert sentence("sheets.long-name", found["cleo"].reason) and found["bob"].notes[0] == found["cleo"].reason
     assert all(len(one.notes) == 1 for entry, one in found.items() if entry in ("bob", "dora", "eve"))
     assert "too long" in str(found["y" * 240].reason)
+
+
+@pytest.mark.parametrize("first", list("=+-@\t"))
+@pytest.mark.parametrize("platform", PLATFORMS)
+def test_no_name_is_a_formula(first: str, platform: str) -> None:
+    table = grade_table("Sums", [Mark(Student(f"{first}1+1"), 1, 1, {}, f"two\rrows\r{first}1")], platform)
+    cells = [cell for row in csv.reader(io.StringIO(table, newline="")) for cell in row]
+    assert f"'{first}1+1" in cells and not any(cell.startswith(first) for cell in cells)
 
 
 def test_a_platform_gets_its_own_columns_and_no_formula() -> None:
