@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from engine.lab.signatures import Declared, bare, function_name, kernels_in
 from engine.lab.top_level import (
+    EXPLICIT,
     Declaration,
     closing,
     closing_bracket,
@@ -251,8 +252,8 @@ class _File:
             return None
         if word in own and around is not None:
             return self._handed(around, own.index(word), type_wanted, depth)
-        if word in self.outside:
-            return word
+        if word in self.outside or (around and EXPLICIT.match(self.text, around.start)):
+            return word  # of an explicit instance, perhaps a name of a header that is not here
         for found in self._places(rf"(?<![\w.]){word}\s*(?:=(?!=)\s*([^;,]{{1,200}})|\{{([^{{}}]{{1,200}})\}})\s*[;,]"):
             before = re.split(r"[;{}()]", self.text[max(0, found.start() - _BEFORE) : found.start()])[-1]
             if re.search(r"\b(?:const|constexpr|using)\b", before):

@@ -17,6 +17,7 @@ from engine.compile.nvrtc import EMULATED_ARCHITECTURE, Compiled, compile_here, 
 from engine.lab.marks import CompilerWarning
 from engine.lab.signatures import bare, function_name
 from engine.lab.top_level import (
+    EXPLICIT,
     Declaration,
     blanked,
     body_start,
@@ -105,7 +106,6 @@ _CPP_20 = re.compile(
 )
 _LESS = ("--Ofast-compile=mid",)  # a fifth of the time if loops unroll to a megabyte
 _GLUED = re.compile(r'\bextern[ \t]("C(?:\+\+)?")(?=\w)')  # like a literal with a suffix
-_INSTANCE = re.compile(r"template\s+(?!<)")
 _OF_INSTANCE = re.compile(r"__nv_name_map\((\d+)\): error: ([^\n]+)")
 _UNSEEN_SPACE = 'error: name followed by "::" must be'
 _UNNAMED = re.compile(r'__nv_name_map\(\d+\): error: .*?"(\w+)" (?:is undefined|must)')
@@ -160,7 +160,7 @@ def alone(text: str, kernel: str) -> str:
     found = [one for one in declarations(text) if "__global__" in one.words and one.called]
     named = {function_name(text, one) for one in found}
     for one in found if kernel in named else ():
-        if _INSTANCE.match(text, one.start):
+        if EXPLICIT.match(text, one.start):
             text = blanked(text, one.start, one.end)
         elif one.body and function_name(text, one) != kernel:
             opened = body_start(text, one)
