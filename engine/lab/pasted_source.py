@@ -7,6 +7,7 @@ kernels use them; one that does not compile because of host code is removed alon
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -370,9 +371,6 @@ def _used(source: Source, error: CompileError, left_out: list[CompilerWarning]) 
     """Return the text without the types and functions that have an error and that no wanted kernel uses, by itself or
     by way of others. Add a warning about each function of the device."""
     text, every = source.text, declarations(source.text)
-    reached = {bare(each) for each in source.names} or {
-        function_name(text, one) for one in every if "__global__" in one.words
-    }
     types = {word for one in every if one.kind == "type" for word in _own_words(text, one)}
     made = [
         {name} if one.called and (name := function_name(text, one)) and "operator" not in one.words
@@ -380,19 +378,33 @@ def _used(source: Source, error: CompileError, left_out: list[CompilerWarning]) 
         else _own_words(text, one)
         for one in every
     ]  # fmt: skip
-    words = [set(_IDENTIFIER.findall(uncommented(text[one.start : one.end]))) for one in every]
-    words += [set(_IDENTIFIER.findall(text[start:end])) for start, end in directives(text)]  # macros
-    while more := set[str]().union(*(each for own, each in zip([*made, *words[len(made) :]], words, strict=True)
-                                     if own & reached)) - reached:  # fmt: skip
+    uses: dict[str, list[set[str]]] = {}  # name -> the words of each declaration and macro of that name
+    for one, names in zip(every, made, strict=True):
+        words = set(_IDENTIFIER.findall(uncommented(text[one.start : one.end])))
+        for name in names:
+            uses.setdefault(name, []).append(words)
+    for words in (set(_IDENTIFIER.findall(text[start:end])) for start, end in directives(text)):
+        for name in words:
+            uses.setdefault(name, []).append(words)
+    kernels = {function_name(text, one) for one in every if "__global__" in one.words}
+    reached = {bare(each) for each in source.names} or kernels
+    following = [*reached]
+    while following:
+        more = set[str]().union(*uses.pop(following.pop(), ())) - reached
         reached |= more
+        following += more
     logged = re.compile(rf"^{re.escape(source.name)}\((\d+)\): error(?: #[\w-]+)?: ([^\n]+)", re.MULTILINE)
-    for line, what in dict(reversed(logged.findall(error.log))).items():
-        for one in _at([one for one, own in zip(every, made, strict=True) if not own & reached], text, int(line)):
-            if one.kind != "variable" and text[one.start : one.end].strip():
-                if "__device__" in one.words:
-                    named = f"the function {function_name(text, one)} does not compile and is left out: {what}."
-                    left_out.append(CompilerWarning(named, int(line)))
-                text = blanked(text, one.start, one.end)
+    faults = {int(line): what for line, what in reversed(logged.findall(error.log))}
+    breaks = [found.start() for found in re.finditer("\n", text)]
+    for one, names in zip(every, made, strict=True):
+        first, last = (bisect_left(breaks, place) + 1 for place in (one.start, one.end))
+        line = next((each for each in sorted(faults) if first <= each <= last), None)
+        if line is None or names & reached or one.kind == "variable":
+            continue
+        if "__device__" in one.words:
+            told = f"the function {function_name(text, one)} does not compile and is left out: {faults[line]}."
+            left_out.append(CompilerWarning(told, line))
+        text = blanked(text, one.start, one.end)
     return text
 
 
