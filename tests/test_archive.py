@@ -14,6 +14,7 @@ from engine.history import history
 from engine.history.contract import flat
 from engine.plan import settle
 from engine.records import Choice
+from engine.records.files import written_whole
 from engine.store import database, measurements
 from tests.made import measured
 from tests.sentences import says, sentence
@@ -45,6 +46,20 @@ def test_exports_leave_out_unknown_entries_and_report_them(tmp_path: Path, capsy
     assert says("archive.other-version", capsys.readouterr().err)
     assert main(["history", "export"]) == 0
     assert capsys.readouterr().out.count("reduce_sequential") == 3
+
+
+@pytest.mark.parametrize("command", [["history", "export"], ["votes"]])
+def test_a_table_that_cannot_be_written_is_said(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*command, "--csv", str(tmp_path / "no" / "such.csv")]) == 2
+    assert sentence("commands.no-table", capsys.readouterr().err.strip().rpartition("/")[2])
+    (table := tmp_path / "there.csv").write_text("before")
+    with pytest.raises(ValueError), written_whole(table) as file:
+        file.write(b"half")
+        raise ValueError
+    assert table.read_text() == "before" and [path.name for path in tmp_path.glob("*.csv*")] == ["there.csv"]
+    assert main([*command, "--csv", str(table)]) == 0 and table.read_text() != "before"
 
 
 def test_only_the_last_days(capsys: pytest.CaptureFixture[str]) -> None:

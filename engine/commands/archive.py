@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.catalogue import KERNELS
-from engine.commands.output import sentence
+from engine.commands.output import sentence, write_file
 from engine.history.contract import measurement_of
 from engine.records import Measurement, NotRunnable
 from engine.store import database, measurements, votes
@@ -45,7 +45,7 @@ def _export(options: argparse.Namespace) -> int:
     if options.csv:
         from engine.history.tables import csv_of  # heavy: pandas
 
-        Path(options.csv).write_text(csv_of(known), encoding="utf-8")
+        write_file(Path(options.csv), csv_of(known))
         print(f"Rows in {options.csv}: {len(known):,}", file=sys.stderr)
     if options.json:
         print(json.dumps(records))
@@ -76,7 +76,7 @@ def _prune(options: argparse.Namespace) -> int:
 def _votes(options: argparse.Namespace) -> int:
     known = votes.all_asked()
     if options.csv:
-        Path(options.csv).write_text(votes.csv_of(known), encoding="utf-8")
+        write_file(Path(options.csv), votes.csv_of(known))
         print(f"Questions in {options.csv}: {len(known):,}", file=sys.stderr)
     if options.json:
         print(votes.json_of(known))

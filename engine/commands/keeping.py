@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sqlite3
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -43,7 +44,7 @@ def _day(text: str) -> str:
 def _backup(options: argparse.Namespace) -> int:
     try:
         size = keeping.back_up(options.file)
-    except (NotRunnable, OSError) as refused:
+    except (NotRunnable, OSError, sqlite3.Error) as refused:
         return _refuse(refused)
     print(f"{options.file}: {size:,} bytes. It holds keys: keep it as safe as the server.")
     return 0
@@ -52,7 +53,7 @@ def _backup(options: argparse.Namespace) -> int:
 def _restore(options: argparse.Namespace) -> int:
     try:
         before = keeping.restore(options.file)
-    except (NotRunnable, OSError) as refused:
+    except (NotRunnable, OSError, sqlite3.Error) as refused:
         return _refuse(refused)
     print(f"Restored from {options.file}." + (f" What was there is in {before}." if before else ""))
     return 0
@@ -86,5 +87,7 @@ def _end_term(options: argparse.Namespace) -> int:
 
 
 def _refuse(refused: Exception) -> int:
-    print(str(refused))
+    if isinstance(refused, OSError):
+        refused = NotRunnable(f"{refused.filename or 'The file'} cannot be written or read: {refused.strerror}.")
+    print(f"The store cannot be copied: {refused}." if isinstance(refused, sqlite3.Error) else refused)
     return 2

@@ -12,7 +12,7 @@ from typing import Any
 
 from engine.backends.measure import failed
 from engine.catalogue import KERNELS, Kernel, default_choice
-from engine.commands.output import SESSION, exit_status, text
+from engine.commands.output import SESSION, exit_status, text, write_file
 from engine.compile.limits import read_file
 from engine.history.contract import flat
 from engine.plan import settle, strides
@@ -96,7 +96,11 @@ def _sweep(options: argparse.Namespace) -> int:
     if options.csv:
         from engine.history.tables import csv_of
 
-        Path(options.csv).write_text(csv_of(measurements), encoding="utf-8")
+        try:
+            write_file(Path(options.csv), csv_of(measurements))
+        except NotRunnable:
+            print("\n".join(map(text, measurements)))  # they took long
+            raise
         print(f"Rows in {options.csv}: {len(measurements):,}", file=sys.stderr)
     if options.json:
         print(json.dumps([flat(measurement) for measurement in measurements]))

@@ -7,9 +7,11 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from pathlib import Path
 from typing import Any, TextIO, cast
 
 from engine.records import Measurement, NotRunnable
+from engine.records.files import written_whole
 
 SESSION = "command line"  # the session of a command's runs
 _FAILED = 3  # a crash or a deadline
@@ -61,6 +63,15 @@ def printable_streams() -> Iterator[None]:
     out, errors = (cast("TextIO", _Printable(stream)) for stream in (sys.stdout, sys.stderr))
     with redirect_stdout(out), redirect_stderr(errors):
         yield
+
+
+def write_file(path: Path, content: str) -> None:
+    """Write a text whole or not at all. NotRunnable: it cannot be written."""
+    try:
+        with written_whole(path) as file:
+            file.write(content.encode())
+    except OSError as error:
+        raise NotRunnable(f"{path} cannot be written: {error.strerror}.") from None
 
 
 class ReaderGone(Exception):

@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from engine.commands.lab import Answer
+from engine.commands.output import write_file
 from engine.records import NotRunnable
 from engine.records.words import many
 from engine.sheets import progress as kept
@@ -122,13 +123,14 @@ def grade(name: str, paths: Sequence[Path], seed: int | None = None, files: File
     `seed`: draws the runs at sizes that no sheet shows; by default it is new each time.
     """
     seed = randbits(32) if seed is None else seed
+    unwritten: dict[str, str] = {}
     with TemporaryDirectory() as folder:
         try:
             sheet = load(name)
             if len(paths) == 1 and paths[0].suffix == ARCHIVE and paths[0].is_file():
-                unpack(paths[0], Path(folder), (*KERNEL_FILES, *ANSWER_FILES))
+                unwritten = unpack(paths[0], Path(folder), (*KERNEL_FILES, *ANSWER_FILES))
                 paths = [Path(folder)]
-            found = handed_in(sheet, paths)
+            found = handed_in(sheet, paths, unwritten)
         except NotRunnable as refused:
             return Answer("refused", {"sheet": name, "status": "refused", "reason": str(refused)}, str(refused))
         grades = graded(sheet, found, seed)
@@ -141,22 +143,22 @@ def grade(name: str, paths: Sequence[Path], seed: int | None = None, files: File
         told += [f"{pair.one} and {pair.other} are alike: {pair.share:.0%}" for pair in pairs] or ["No two are alike."]
     try:
         told += _written(sheet, grades, files)
-    except OSError as error:
+    except (NotRunnable, OSError) as error:
         return Answer("failed", {**made, "status": "failed", "reason": str(error)}, "\n".join([*told, str(error)]))
     return Answer(status, made, "\n".join(told))
 
 
 def _written(sheet: Sheet, grades: Sequence[Grade], files: Files) -> list[str]:
-    """Write the files; return a line for each. OSError."""
+    """Write the files; return a line for each. NotRunnable, OSError."""
     told = []
     if files.table is not None:
-        files.table.write_text(grade_table(sheet.title, marks(sheet, grades), files.platform), encoding="utf-8")
+        write_file(files.table, grade_table(sheet.title, marks(sheet, grades), files.platform))
         told.append(f"Written: {files.table}")
     if files.feedback is not None:
         for each in grades:
             place = files.feedback / each.entry.removesuffix(Path(each.entry).suffix)
             place.mkdir(parents=True, exist_ok=True)
-            (place / "feedback.txt").write_text(feedback(sheet, each), encoding="utf-8")
+            write_file(place / "feedback.txt", feedback(sheet, each))
         told.append(f"Written: {len(grades)} texts in {files.feedback}")
     return told
 
@@ -190,10 +192,10 @@ def progress(name: str | None, csv: Path | None = None) -> Answer:
     ]
     if csv is not None and not trouble:
         try:
-            csv.write_text(_points_table(sheets[0], everybody[sheets[0].name]), encoding="utf-8")
+            write_file(csv, _points_table(sheets[0], everybody[sheets[0].name]))
             lines.append(f"Written: {csv}")
-        except OSError as error:
-            status, trouble = "failed", f"{csv} cannot be written: {error.strerror}."
+        except NotRunnable as error:
+            status, trouble = "failed", str(error)
             lines.append(trouble)
     record = {"status": status, "reason": trouble, "students": rows, "left_out": left_out}
     return Answer(status, record, "\n".join(lines))

@@ -32,7 +32,8 @@ class _Server:
     def __init__(self) -> None:
         ours, theirs = socket.socketpair()
         path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
-        with theirs:
+        with contextlib.ExitStack() as unless_started, theirs:
+            unless_started.callback(ours.close)
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "engine.compile.server", str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
@@ -41,6 +42,7 @@ class _Server:
                 # One thread: a fork of a process with several threads may hang, and NumPy's threads are not needed.
                 env={**os.environ, "PYTHONPATH": path, "CUDA_VISIBLE_DEVICES": "", "OPENBLAS_NUM_THREADS": "1"},
             )
+            unless_started.pop_all()
         self._connection: Connection[Any, Any] = Connection(ours.detach())
 
     def asked(self, request: bytes) -> tuple[bool, Any]:
@@ -67,7 +69,7 @@ os.register_at_fork(after_in_child=_servers.clear)  # one caller per server
 
 def start() -> None:
     """Start the server in the background if it is not running. Returns at once."""
-    with _asking:
+    with _asking, contextlib.suppress(OSError):  # the next call says it
         _started()
 
 

@@ -119,7 +119,7 @@ def _read(found: tuple[str, str | None] | None) -> Measurement | None:
     try:
         # An earlier version kept no lines.
         return measurement_of({**json.loads(record), "lines": [] if lines is None else json.loads(lines)})
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
 

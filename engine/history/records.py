@@ -7,7 +7,6 @@ is checked value by value before it is used.
 from __future__ import annotations
 
 import json
-import os
 import time
 import zlib
 from collections import Counter
@@ -37,6 +36,7 @@ from engine.history.recordings import (
 )
 from engine.plan import Key, strides
 from engine.records import Status
+from engine.records.files import written_whole
 from engine.store import database
 
 MOST_BYTES, MOST_UNPACKED, MOST_ROWS = 4 << 20, 64 << 20, 100_000  # of one added file
@@ -156,9 +156,8 @@ def add(data: bytes) -> Record:
         raise Refused(f"{MOST_FILES} files are here already: remove one first.")
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        beside = path.with_name(f".{path.name}.{os.getpid()}")
-        beside.write_bytes(data)
-        beside.replace(path)
+        with written_whole(path) as file:
+            file.write(data)
     except OSError as error:
         raise Refused(f"The file cannot be kept in {folder}: {error.strerror}.") from None
     forget()

@@ -14,7 +14,14 @@ from engine.compile.nvrtc import EMULATED_ARCHITECTURE, Compiled, remember_compi
 from engine.compile.process import call_apart
 from engine.lab.instances import USUAL_TYPE, WantedKernel, every_kernel, named_kernel, only_declared
 from engine.lab.marks import CompilerWarning
-from engine.lab.pasted_source import DevicePart, alone, compiled_for_device, warnings_of, without_own_headers
+from engine.lab.pasted_source import (
+    DevicePart,
+    alone,
+    compiled_for_device,
+    missing_header,
+    warnings_of,
+    without_own_headers,
+)
 from engine.lab.signatures import Parameter, bare, kernels_in, parameters
 from engine.records import CompileError, NotRunnable, Source
 
@@ -106,7 +113,7 @@ def compiled_in_full(
         tuple(each for each in kernels_in(text) if each not in looked_at) if many else (),
         tuple((bare(each) if _GUESSED.search(each) else each, why) for each, why in part.refused),
         (
-            *(CompilerWarning(f'"{header}" is missing and was skipped.', line) for line, header in beside.items()),
+            *(missing_header(header, line) for line, header in beside.items()),
             *(_guess(text, one) for one in wanted if one.guessed and one.expression in found),
             *part.left_out,
             *warnings_of(source, made.warnings),

@@ -16,7 +16,7 @@ from operator import eq, ge, gt, le, lt, ne
 
 from engine.catalogue.entries import MAX_BLOCK
 from engine.lab.expressions import evaluate
-from engine.lab.signatures import function_name
+from engine.lab.signatures import bare, function_name
 from engine.lab.structures import element_of
 from engine.lab.top_level import (
     Declaration,
@@ -102,10 +102,14 @@ class HostArgument:
 AS_PROPOSED = HostArgument("")  # given by a caller that the file does not have
 
 
-def launch_in_text(text: str, name: str, proposed: Sequence[str] = ()) -> HostLaunch | None:
-    """Return the first launch of the kernel `name`; None if its block is not a number. `proposed`: the words for the
-    kernel's parameters, which sizes of the file's user get."""
-    code = HostCode(text, name, proposed)
+def launch_in_text(text: str, name: str, proposed: Sequence[str] = (), block: int | None = None) -> HostLaunch | None:
+    """Return the first launch of the kernel `name`, of a template with arguments the first one with these, if there is
+    one; None if its block is not a number.
+
+    `proposed`: the words for the kernel's parameters, which sizes of the file's user get; `block`: the threads that a
+    block gets if the file leaves them to its user.
+    """
+    code = HostCode(text, name, proposed, block)
     made = code.launch({})
     values, spare = dict(code.constants), _is_spare(made)
     kept = set[str]()  # constants that cannot be smaller alone
@@ -135,10 +139,12 @@ def _changed(code: HostCode, values: Mapping[str, int]) -> dict[str, int]:
 class HostCode:
     """A text without comments. `constants`: the names that host code alone uses, and that are numbers."""
 
-    def __init__(self, text: str, kernel: str, proposed: Sequence[str] = ()) -> None:
+    def __init__(self, text: str, name: str, proposed: Sequence[str] = (), block: int | None = None) -> None:
         code = _SEPARATOR.sub("", _LOOSE.sub(lambda found: found[0].replace(" ", ""), uncommented(text)))
         self.text = _in_brackets(expanded(expanded(code, "<<<", text), "##", text))
-        self.kernel, self._proposed = kernel, proposed
+        self.kernel, self._proposed = (kernel := bare(name)), proposed
+        self._asked = _arguments_of(name)
+        self._usual = (str(block or _USUAL[0]), _USUAL[1])
         self._place = 0  # of the launch
         self._passed: dict[str, str] = {}  # parameters of the function that launches, as its caller passes them
         self._outer: list[str] = []  # parameters of the outermost of these functions, if nobody calls it
@@ -165,12 +171,15 @@ class HostCode:
     def launch(self, given: Mapping[str, int]) -> HostLaunch | None:
         """Read the launch with the `given` values of some constants."""
         self._given, self._looked_up, self._used = given, 0, {}
-        template = r"(?:<(?!<)[^;{}]{0,400}?>\s*)?"
-        found = re.search(rf"(?<![\w.]){self.kernel}\s*{template}<<<([^;]{{1,400}}?)>>>\s*(\()?", self.text)
+        template = r"(?P<template><(?!<)[^;{}]{0,400}?>\s*)?"
+        place = re.compile(rf"(?<![\w.]){self.kernel}\s*{template}<<<(?P<sizes>[^;]{{1,400}}?)>>>\s*(?P<passed>\()?")
+        every = list(islice(place.finditer(self.text), _MOST_NAMES))
+        alike = (one for one in every if self._asked and _arguments_of(one["template"] or "") == self._asked)
+        found = next(alike, next(iter(every), None))
         if found and not self._place:
             self._place, self._passed = found.start(), self._passed_to(found.start())
-        sizes = parts(found[1]) if found else []
-        end = closing_bracket(self.text, found.end()) if found and found[2] else 0
+        sizes = parts(found["sizes"]) if found else []
+        end = closing_bracket(self.text, found.end()) if found and found["passed"] else 0
         passed = parts(self.text[found.end() : end - 1]) if found and end else []
         for each, word in zip(passed, self._proposed, strict=False):
             if "[" not in word:
@@ -259,9 +268,9 @@ class HostCode:
         """Return the sizes of a block in numbers; a usual one if the file leaves them to its user."""
         found = self.sizes(words)
         if found and any(isinstance(one, str) for one in found):
-            self._words |= dict.fromkeys(self._used, _USUAL[len(found) > 1])
+            self._words |= dict.fromkeys(self._used, self._usual[len(found) > 1])
             found = self.sizes(words)
-        self._used = {name: one for name, one in self._used.items() if one in _USUAL}
+        self._used = {name: one for name, one in self._used.items() if one in self._usual}
         whole = [one for one in found or () if isinstance(one, int)]
         return tuple(whole) if found and len(whole) == len(found) else None
 
@@ -457,6 +466,12 @@ class HostCode:
         if re.fullmatch(r"-?\d+(?:\.\d*)?f?", value):
             return value.rstrip("f")
         return "range" if value == index else "random"
+
+
+def _arguments_of(name: str) -> list[str]:
+    """Return the arguments of a template by name, k<float, (64)> -> float, 64."""
+    given = parts(name.partition("<")[2].rpartition(">")[0])
+    return ["".join(one.split()).strip("()") for one in given]
 
 
 def _plain(passed: str) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from engine.lab.signatures import Declared, bare, function_name, kernels_in
 from engine.lab.top_level import (
+    EXPLICIT,
     Declaration,
     closing,
     closing_bracket,
@@ -105,10 +106,16 @@ def only_declared(file_name: str, name: str, declared: Declared) -> str:
 
 def typed_parameters(text: str, name: str, declared: Declared) -> tuple[str, ...]:
     """Return the parameters as written, with a template's types in place of their names."""
+    types = {_name(one) for one in declared.template if _type_parameter(one)}
+    meant = {own: value for own, value in template_values(text, name, declared).items() if own in types}
+    return tuple(_WORD.sub(lambda word: meant.get(word[0], word[0]), written) for written in declared.written)
+
+
+def template_values(text: str, name: str, declared: Declared) -> dict[str, str]:
+    """Return the arguments of a template kernel by parameter: those of `name`, or those that the file gives."""
     called = name if "<" in name else instance(text, name, declared) if declared.template else None
     given = parts(called.partition("<")[2].rpartition(">")[0]) if called else []
-    meant = {_name(one): value for one, value in zip(declared.template, given, strict=False) if _type_parameter(one)}
-    return tuple(_WORD.sub(lambda word: meant.get(word[0], word[0]), written) for written in declared.written)
+    return {_name(one): value for one, value in zip(declared.template, given, strict=False)}
 
 
 def _lambda_line(text: str, name: str) -> int | None:
@@ -245,8 +252,8 @@ class _File:
             return None
         if word in own and around is not None:
             return self._handed(around, own.index(word), type_wanted, depth)
-        if word in self.outside:
-            return word
+        if word in self.outside or (around and EXPLICIT.match(self.text, around.start)):
+            return word  # of an explicit instance, perhaps a name of a header that is not here
         for found in self._places(rf"(?<![\w.]){word}\s*(?:=(?!=)\s*([^;,]{{1,200}})|\{{([^{{}}]{{1,200}})\}})\s*[;,]"):
             before = re.split(r"[;{}()]", self.text[max(0, found.start() - _BEFORE) : found.start()])[-1]
             if re.search(r"\b(?:const|constexpr|using)\b", before):

@@ -7,6 +7,7 @@ kernels use them; one that does not compile because of host code is removed alon
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +18,7 @@ from engine.compile.nvrtc import EMULATED_ARCHITECTURE, Compiled, compile_here, 
 from engine.lab.marks import CompilerWarning
 from engine.lab.signatures import bare, function_name
 from engine.lab.top_level import (
+    EXPLICIT,
     Declaration,
     blanked,
     body_start,
@@ -24,6 +26,7 @@ from engine.lab.top_level import (
     directives,
     members,
     open_branch,
+    template_parameters,
     uncommented,
 )
 from engine.records import CompileError, Source
@@ -104,7 +107,6 @@ _CPP_20 = re.compile(
 )
 _LESS = ("--Ofast-compile=mid",)  # a fifth of the time if loops unroll to a megabyte
 _GLUED = re.compile(r'\bextern[ \t]("C(?:\+\+)?")(?=\w)')  # like a literal with a suffix
-_INSTANCE = re.compile(r"template\s+(?!<)")
 _OF_INSTANCE = re.compile(r"__nv_name_map\((\d+)\): error: ([^\n]+)")
 _UNSEEN_SPACE = 'error: name followed by "::" must be'
 _UNNAMED = re.compile(r'__nv_name_map\(\d+\): error: .*?"(\w+)" (?:is undefined|must)')
@@ -130,6 +132,8 @@ _USUAL_HEADER = re.compile(
     r"uchar|wchar|wctype|unistd|pthread|getopt|fcntl|dirent|dlfcn|libgen|sched|semaphore|poll|netdb|termios|regex|"
     r"alloca|malloc|memory|values|error|argp|execinfo|windows|io|conio|direct|process|tchar|intrin|omp|mpi)\.h"
 )
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+_LACKS = re.compile(r"is undefined|has no (?:actual )?member|not a template|incomplete type|not allowed|followed by")
 _VALUES = re.compile(r"=[^,;]*")  # of variables
 _MOST_HEADERS = 3  # that a sentence names
 _USES_STD = re.compile(r"\busing\s+namespace\s+std\s*;")
@@ -157,7 +161,7 @@ def alone(text: str, kernel: str) -> str:
     found = [one for one in declarations(text) if "__global__" in one.words and one.called]
     named = {function_name(text, one) for one in found}
     for one in found if kernel in named else ():
-        if _INSTANCE.match(text, one.start):
+        if EXPLICIT.match(text, one.start):
             text = blanked(text, one.start, one.end)
         elif one.body and function_name(text, one) != kernel:
             opened = body_start(text, one)
@@ -235,6 +239,7 @@ def compiled_for_device(name: str, text: str, names: tuple[str, ...] = (), hurri
     left_out: list[CompilerWarning] = []
     dropped: dict[str, CompileError] = {}  # removed declaration -> reason
     refused: dict[str, CompileError] = {}
+    unopened: CompileError | None = None  # of the first header that is not here
     for _ in range(_MOST_BLANKED):
         try:
             if any("<" in each for each in names):  # NVRTC was seen to crash over an instance of code with errors
@@ -243,6 +248,7 @@ def compiled_for_device(name: str, text: str, names: tuple[str, ...] = (), hurri
             said = tuple((each, str(error)) for each, error in refused.items())
             return DevicePart(source, made, said, tuple(left_out))
         except CompileError as failed:
+            latest = failed
             mended = _as_nvcc(source.text, failed)
             if mended != source.text:
                 source = replace(source, text=mended)
@@ -269,23 +275,33 @@ def compiled_for_device(name: str, text: str, names: tuple[str, ...] = (), hurri
                 continue
             if _ASSERTED in str(failed):
                 raise  # a static_assert holds for nvcc's host code, too
+            without, header = _without_unopened(source.text, failed)
+            if header:  # the wanted kernels may need none of it
+                unopened = unopened or failed
+                left_out.append(missing_header(header, failed.line))
+                source = replace(source, text=without)
+                continue
+            if (used := _used(source, failed, left_out)) != source.text:
+                source = replace(source, text=used)
+                continue
             gone = None if failed.line is None else _of_host(source.text, failed.line)
             if gone is not None:
                 dropped |= {word: failed for word in gone.words if word not in _CPP}
             else:
                 error = _missed(source.text, failed, dropped, whole)
                 gone = _of_device(source.text, failed.line, str(failed))
-                if gone and not NOT_HERE.search(str(error)):
-                    gone = None if _is_used(source.text, gone) else gone
-                    left_out += [_without_use(source.text, gone, error)] if gone else []
+                if not NOT_HERE.search(str(error)):
+                    gone = None
                 lost = [each for each in source.names if gone and bare(each) in gone.words]
                 if gone is None or len(lost) == len(source.names):
+                    if unopened and _LACKS.search(str(error)):
+                        raise unopened from None
                     raise _lacking(whole, passed, error, source) from None
                 refused |= dict.fromkeys(lost, error)
                 dropped |= {} if lost else {function_name(source.text, gone): error}
                 source = replace(source, names=tuple(each for each in source.names if each not in lost))
             source = replace(source, text=_without(source.text, gone))
-    raise next(iter(dropped.values()))
+    raise next(iter(dropped.values()), latest)
 
 
 def _as_nvcc(text: str, error: CompileError) -> str:
@@ -330,18 +346,66 @@ def _without_host_library(text: str, error: CompileError) -> tuple[str, set[str]
     return text, words
 
 
-def _is_used(text: str, one: Declaration) -> bool:
-    """Return whether the function `one` is a kernel, or the text names it elsewhere."""
-    name = function_name(text, one)
-    outside = uncommented(text[: one.start]) + uncommented(text[one.end :])
-    return "__global__" in one.words or not name or re.search(rf"\b{name}\b", outside) is not None
+def missing_header(name: str, line: int | None) -> CompilerWarning:
+    """Return the warning about a header that is not here."""
+    return CompilerWarning(f'"{name}" is missing and was skipped.', line)
 
 
-def _without_use(text: str, one: Declaration, error: CompileError) -> CompilerWarning:
-    what = str(error).partition(" does not compile: ")[2].partition(": ")[2] or str(error)
-    return CompilerWarning(
-        f"the function {function_name(text, one)} does not compile and is left out: {what}", error.line
-    )
+def _without_unopened(text: str, error: CompileError) -> tuple[str, str]:
+    """Return the text without the header in angle brackets that the compiler cannot open, and its name; "" for another
+    error."""
+    for start, end in directives(text) if "cannot open source file" in str(error) else ():
+        found = _INCLUDE.match(text, start)
+        if found and found[1] and text.count("\n", 0, start) + 1 == error.line:
+            return text[:start] + " " * (end - start) + text[end:], found[1]
+    return text, ""
+
+
+def _own_words(text: str, one: Declaration) -> set[str]:
+    """Return the words outside a declaration's braces that are not C++'s, nor parameters of its template."""
+    given = {word for each in template_parameters(text, one) for word in _IDENTIFIER.findall(each)}
+    return {*one.words} - _CPP - given
+
+
+def _used(source: Source, error: CompileError, left_out: list[CompilerWarning]) -> str:
+    """Return the text without the types and functions that have an error and that no wanted kernel uses, by itself or
+    by way of others. Add a warning about each function of the device."""
+    text, every = source.text, declarations(source.text)
+    types = {word for one in every if one.kind == "type" for word in _own_words(text, one)}
+    made = [
+        {name} if one.called and (name := function_name(text, one)) and "operator" not in one.words
+        else _own_words(text, one) & types if one.called
+        else _own_words(text, one)
+        for one in every
+    ]  # fmt: skip
+    uses: dict[str, list[set[str]]] = {}  # name -> the words of each declaration and macro of that name
+    for one, names in zip(every, made, strict=True):
+        words = set(_IDENTIFIER.findall(uncommented(text[one.start : one.end])))
+        for name in names:
+            uses.setdefault(name, []).append(words)
+    for words in (set(_IDENTIFIER.findall(text[start:end])) for start, end in directives(text)):
+        for name in words:
+            uses.setdefault(name, []).append(words)
+    kernels = {function_name(text, one) for one in every if "__global__" in one.words}
+    reached = {bare(each) for each in source.names} or kernels
+    following = [*reached]
+    while following:
+        more = set[str]().union(*uses.pop(following.pop(), ())) - reached
+        reached |= more
+        following += more
+    logged = re.compile(rf"^{re.escape(source.name)}\((\d+)\): error(?: #[\w-]+)?: ([^\n]+)", re.MULTILINE)
+    faults = {int(line): what for line, what in reversed(logged.findall(error.log))}
+    breaks = [found.start() for found in re.finditer("\n", text)]
+    for one, names in zip(every, made, strict=True):
+        first, last = (bisect_left(breaks, place) + 1 for place in (one.start, one.end))
+        line = next((each for each in sorted(faults) if first <= each <= last), None)
+        if line is None or names & reached or one.kind == "variable":
+            continue
+        if "__device__" in one.words:
+            told = f"the function {function_name(text, one)} does not compile and is left out: {faults[line]}."
+            left_out.append(CompilerWarning(told, line))
+        text = blanked(text, one.start, one.end)
+    return text
 
 
 def _passed_over(whole: str, text: str) -> bool:

@@ -21,13 +21,15 @@ from engine.lab.expressions import evaluate
 from engine.lab.formula import check as check_formula
 from engine.lab.formula import parse
 from engine.lab.host_launch import AS_PROPOSED, HostArgument, HostLaunch, launch_in_text
-from engine.lab.instances import typed_parameters
+from engine.lab.instances import template_values, typed_parameters
 from engine.lab.references import REFERENCES, check_against, reference_named
 from engine.lab.signatures import (
     Declared,
     bare,
+    block_in,
     ends_with_next,
     index_arrays,
+    is_bounded_by_product,
     is_read,
     kernels_in,
     multiple,
@@ -41,6 +43,7 @@ from engine.records import Array, Check, NotRunnable
 LONGEST = 16_000  # characters of a launch: a kernel has at most 4,096 bytes of parameters
 MOST_BYTES = 256 << 20  # of all arrays: a class shares the memory of one computer
 BLOCK, GRID = ("256",), ("(n + block - 1) / block",)
+_GRID_OF_PLANE = ("(n * n + block - 1) / block",)
 _CALL = re.compile(
     r"\s*(?P<kernel>[\w:]+(?:<(?!<).*?>)?)\s*<<<(?P<launch>.*?)>>>\s*\((?P<arguments>.*)\)\s*;?\s*", re.DOTALL
 )
@@ -153,18 +156,23 @@ def propose_setup(text: str, kernel: str = "") -> Setup:
     if not kernels:
         raise NotRunnable("There is no kernel here yet: a function with __global__ in front.")
     name = kernel if bare(kernel) in kernels else next(iter(kernels))
-    found = launch_in_text(text, bare(name))
-    side = _tile(text, name)
-    sizes = found.block if found else (side, _rows(text, name, side)) if _is_plane(text, name) else (int(BLOCK[0]),)
+    side, plane = _tile(text, name), _is_plane(text, name)
+    threads = None if plane else block_in(text, bare(name), _numbers(text, name))
+    found = launch_in_text(text, name, block=threads)
+    if found and threads and "<" in name and prod(found.block) != threads:
+        found = None  # the file's launches are of other arguments than those that are asked for
+    sizes = found.block if found else (side, _rows(text, name, side)) if plane else (threads or int(BLOCK[0]),)
     block, covered = tuple(map(str, sizes)), sizes if found else [side, side]
     grid = tuple(f"(n + {size - 1}) / {size}" for size in covered) if len(block) > 1 else GRID
-    size = ", ".join("n" for _ in block)
+    if not plane and is_bounded_by_product(text, bare(name), kernels[bare(name)].parameters):
+        grid = _GRID_OF_PLANE
+    size = "n, n" if grid == _GRID_OF_PLANE else ", ".join("n" for _ in block)
     setup = Setup(
         name, grid, block, _propose_arguments(text, name, kernels[bare(name)], size),
         _propose_shared(text, name, found), cooperative=_meets_grid(text, name),
     )  # fmt: skip
     if found is not None and found.open:
-        found = launch_in_text(text, bare(name), setup.arguments)
+        found = launch_in_text(text, name, setup.arguments, threads)
     if found is None or found.grid is None:
         return setup
     given = setup.arguments
@@ -222,7 +230,7 @@ def _is_plane(text: str, name: str) -> bool:
 
 def _tile(text: str, name: str) -> int:
     """Return the side of a kernel's square tile in shared memory, if a block can have it; else the usual one."""
-    numbers = numbers_in(text)
+    numbers = _numbers(text, name)
     for first, second in (found for one in _bodies(text, name) for found in _TILE.findall(one)):
         side = numbers.get(first, first)
         if first == second and side.isdecimal() and 4 <= int(side) <= 32:
@@ -230,9 +238,17 @@ def _tile(text: str, name: str) -> int:
     return int(_SIDE)
 
 
+def _numbers(text: str, name: str) -> dict[str, str]:
+    """Return the names in a kernel that are whole numbers, with their digits: its template's, and the file's."""
+    numbers = numbers_in(text)
+    given = template_values(text, name, kernels_in(text)[bare(name)])
+    plain = {own: value.strip("() ") for own, value in given.items()}
+    return numbers | {own: numbers.get(value, value) for own, value in plain.items()}
+
+
 def _rows(text: str, name: str, side: int) -> int:
     """Return the rows of threads of a block whose threads walk down a square tile, in steps of these rows."""
-    numbers = numbers_in(text)
+    numbers = _numbers(text, name)
     for steps in (step for one in _bodies(text, name) for step in _STEPS.findall(one)):
         top, rows = (numbers.get(one, one) for one in steps)
         if top == str(side) and rows.isdecimal() and 1 <= int(rows) < side:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from engine.catalogue.entries import MAX_BLOCK
 from engine.lab.top_level import (
     Declaration,
     after_template,
@@ -28,8 +29,11 @@ _INDEX = re.compile(r"\[([^\[\];]{0,200}(?:\[[^\[\];]{0,200}\][^\[\];]{0,200})?)
 
 _PRODUCT = re.compile(r"\(?(?:(\d+)\s*\*\s*([\w.]+)|([\w.]+|\([^()]{0,80}\))\s*\*\s*(\w+))\)?")
 _NUMBER = re.compile(
-    r"^[ \t]*(?:#[ \t]*define|(?:static[ \t]+)?const(?:expr)?[ \t]+int)[ \t]+(\w+)[ \t=]+(\d+)", re.MULTILINE
+    r"^[ \t]*(?:#[ \t]*define|(?:static[ \t]+)?const(?:expr)?[ \t]+(?:unsigned(?:[ \t]+int)?|int|size_t|u?int32_t))"
+    r"[ \t]+(\w+)[ \t=]+(\d+)(?=[ \t]*(?:[;,]|//|/\*|\r?$))",
+    re.MULTILINE,
 )
+_OWN_THREAD = re.compile(r"(\w+)\s*=\s*(?:\(\s*\w+\s*\)\s*)?threadIdx\s*\.\s*x\s*[;,]")
 _WRITES = re.compile(r"(?:\s*\[[^\[\]]{0,200}\]|\.\w+)*\s*(?:(?:<<|>>|[-+*/%&|^])?=(?!=)|\+\+|--)")
 _LONGEST_INDEX, _LONGEST_ATTRIBUTE = 400, 1000
 
@@ -190,6 +194,36 @@ def multiple(text: str, kernel: str, array: str) -> int:
         if times in ("2", "3", "4") and not name.startswith(("blockIdx", "blockDim")) and not guarded:
             most = max(most, int(times))
     return most
+
+
+def block_in(text: str, kernel: str, numbers: Mapping[str, str]) -> int | None:
+    """Return the threads of a block that a kernel of one dimension is made for, if its text says so: by an index that
+    it computes from them, by its steps, by a block-wide function of CUB, or by an array with one element per thread.
+
+    `numbers`: the names that are whole numbers, with their digits.
+    """
+    body = _body(text, kernel)
+    thread = "|".join([r"threadIdx\s*\.\s*x\b", *(rf"\b{name}\b" for name in _OWN_THREAD.findall(body))])
+    size = r"\(?\s*\b(\w+)\b(?:\s*\*\s*\d+)?\s*\)?"
+    shared = re.findall(r"__shared__\s+(?:[\w:]+\s+){1,3}(\w+)\s*\[\s*(\w+)\s*\]\s*[;,]", body)
+    found = [
+        *re.findall(rf"blockIdx\s*\.\s*x\s*\*\s*{size}\s*\+\s*(?:{thread})", body),
+        *re.findall(rf"{size}\s*\*\s*blockIdx\s*\.\s*x\s*\)?\s*\+\s*(?:{thread})", body),
+        *re.findall(rf"(?:{thread})\s*\+\s*\(?\s*blockIdx\s*\.\s*x\s*\*\s*{size}", body),
+        *re.findall(rf"(?:{thread})\s*\+\s*{size}\s*\*\s*blockIdx\b", body),
+        *re.findall(rf"=\s*(?:{thread})\s*;[^;{{}}]{{0,200}};[^;{{}}]{{0,40}}\+=\s*(\w+)\s*\)", body),
+        *re.findall(r"\bcub::Block\w+\s*<[^<>;,]{1,80},\s*(\w+)\s*[,>]", body),
+        *(length for name, length in shared if re.search(rf"\b{name}\s*\[\s*(?:{thread})\s*\]", body)),
+    ]
+    sizes = (numbers.get(one, one) for one in found)
+    return next((int(one) for one in sizes if one.isdecimal() and 1 < int(one) <= MAX_BLOCK), None)
+
+
+def is_bounded_by_product(text: str, kernel: str, numbers: Sequence[str]) -> bool:
+    """Return whether a kernel compares an index with the product of two of its numbers, as rows and columns of a matrix
+    that one row of threads walks through."""
+    products = re.findall(r"(?<!<)(?:<|>=)\s*\(?\s*(\w+)\s*\*\s*(\w+)\b(?!\s*[\[(.])", _body(text, kernel))
+    return any(one != other and {one, other} <= {*numbers} for one, other in products)
 
 
 def ends_with_next(text: str, kernel: str, array: str) -> bool:

@@ -31,6 +31,8 @@ _TYPES = frozenset(("struct", "class", "union", "enum", "using", "typedef", "nam
 _SPECIFIER = re.compile(r"__(?:device|global|host)__")
 _DEFINED = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?:\(([^()\n]{0,200})\))?[ \t]*((?:\\\n|[^\n])*)", re.MULTILINE)
 _DIRECTIVE = re.compile(r"(?:#|%:) ?(\w+) ?(.*)")
+EXPLICIT = re.compile(r"template\s+(?=\w)")  # the begin of an explicit instance
+_PRAGMA = re.compile(r"\s*(?:#|%:)\s*pragma\b")
 _COMPARED = re.compile(r"(!?) ?\(? ?(defined)? ?\(? ?(\w+) ?\)? ?(?:(==|!=|<=?|>=?) ?(\w+))? ?\)?")
 _SIGNS: dict[str, Callable[[int, int], bool]] = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
@@ -257,9 +259,11 @@ def _number(word: str, known: Mapping[str, str]) -> int | None:
 
 
 def blanked(text: str, start: int, end: int) -> str:
-    """Blank a piece of `text` with spaces, so lines and columns stay. Its directives stay too."""
+    """Blank a piece of `text` with spaces, so lines and columns stay. Its directives stay too, but for pragmas, which
+    would warn that their statement is gone."""
     piece = text[start:end]
-    kept = [(found.start(), found.end()) for found in _PIECE.finditer(piece) if found["directive"]]
+    every = (found for found in _PIECE.finditer(piece) if found["directive"])
+    kept = [(found.start(), found.end()) for found in every if not _PRAGMA.match(found["directive"])]
     made, at = [], 0
     for first, last in [*kept, (len(piece), len(piece))]:
         made += [re.sub(r"[^\n]", " ", piece[at:first]), piece[first:last]]
@@ -291,8 +295,9 @@ def template_parameters(text: str, one: Declaration) -> list[str]:
 
 
 def after_template(text: str, one: Declaration) -> int:
-    """Return the index after the declaration's template parameters."""
-    opened = text.find("<", one.start, one.end) if one.words[:1] == ("template",) else -1
+    """Return the index after the declaration's template parameters; an explicit instance has none."""
+    templated = one.words[:1] == ("template",) and not EXPLICIT.match(text, one.start)
+    opened = text.find("<", one.start, one.end) if templated else -1
     end = closing(text, opened) if opened >= 0 else opened
     return end if end > opened else one.start
 

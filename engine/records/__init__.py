@@ -27,6 +27,7 @@ from engine.records.choice import (
     Settled,
     Status,
     dtype_of,
+    shortened,
     status_of,
 )
 from engine.records.measurement import Caveat, Check, Counts, Finding, LineCounters, Measurement, Rates, Run, Timing
@@ -36,4 +37,5 @@ from engine.records.texture import Texture
 __all__ = ["CACHE_STATES", "COMBINES", "C_TYPES", "DEVICES", "SCHEDULES", "Array", "Buffer", "Caveat", "Check",
            "Choice", "CompileError", "Counts", "Finding", "HostRun", "HostSum", "Launch", "LineCounters", "Measurement",
            "NotRunnable", "Plan", "Progress", "Rates", "Run", "RunFailed", "Scalar", "Settled",
-           "Source", "Status", "Step", "TensorMap", "Texture", "Timing", "Zero", "dtype_of", "status_of"]  # fmt: skip
+           "Source", "Status", "Step", "TensorMap", "Texture", "Timing", "Zero", "dtype_of", "shortened",
+           "status_of"]  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -34,11 +35,21 @@ Status = Literal["ok", "wrong", "hazard", "refused", "compile-error", "out-of-bo
                  "deadlock", "timeout", "crashed"]  # fmt: skip
 
 
+_LONG_WORD = re.compile(r"[^\s'\"`]{200,}")
+_SHOWN = 40  # characters of such a word
+
+
+def shortened(sentence: str) -> str:
+    """Return a sentence with only the beginning of each word that is too long to read, such as a name of 5,000
+    letters."""
+    return _LONG_WORD.sub(lambda word: f"{word[0][:_SHOWN]} …", sentence)
+
+
 class NotRunnable(Exception):
     """The choice cannot be run as asked, and the user can change it. `str(error)`: one sentence; `line`: of the .cu."""
 
     def __init__(self, sentence: str, line: int | None = None) -> None:
-        super().__init__(sentence, line)
+        super().__init__(shortened(sentence), line)
         self.line = line
 
     def __str__(self) -> str:
@@ -49,7 +60,7 @@ class CompileError(Exception):
     """NVRTC refused the source. `str(error)` is one sentence with the .cu line; `log` is the compiler's whole log."""
 
     def __init__(self, sentence: str, log: str, line: int | None = None) -> None:
-        super().__init__(sentence, log, line)
+        super().__init__(shortened(sentence), log, line)
         self.log, self.line = log, line
 
     def __str__(self) -> str:
@@ -64,7 +75,7 @@ class RunFailed(Exception):
     """
 
     def __init__(self, status: Status, sentence: str, line: int | None = None, finding: str | None = None) -> None:
-        super().__init__(status, sentence, line, finding)
+        super().__init__(status, shortened(sentence), line, finding)
         self.status, self.line, self.finding = status, line, finding
 
     def __str__(self) -> str:

@@ -5,6 +5,7 @@ whole_number("4M") -> 4194304        size_text(4194304) -> "2^22"        text_of
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import pairwise
 from math import isnan
@@ -26,6 +27,7 @@ STATUS_WORDS = {
 _TIMES = ("time_us", "low_us", "high_us", "lecture_time_us")
 _SPEEDUPS = ("step", "cumulative", "ratio", "lecture_step", "lecture_cumulative")
 _CPU_BADGE = "on the CPU: "
+_HALF = re.compile(r"[\ud800-\udfff]")
 _UNITS = {"k": 2**10, "K": 2**10, "M": 2**20, "G": 2**30}
 
 
@@ -41,6 +43,11 @@ def whole_number(text: str) -> int:
     if plain[-1:] in _UNITS:
         return int(plain[:-1]) * _UNITS[plain[-1]]
     return int(plain)
+
+
+def without_halves(text: str) -> str:
+    """Return the text with a sign for each half of a letter that JavaScript keeps as two: no file can hold a half."""
+    return _HALF.sub("\ufffd", text)
 
 
 def text_of(key: str, value: object) -> str:

@@ -136,19 +136,21 @@ def server_readiness(address: str) -> tuple[bool, str]:
             request.add_unredirected_header("Authorization", f"Bearer {key}")
         with urllib.request.urlopen(request, timeout=TIMEOUT_S) as answer:
             found = json.load(answer)
+            notes = found.get("notes", ())  # an earlier version has none
+            return not found["reasons"], "; ".join([*found["reasons"], *_queue_lines(found["queue"]), *notes])
     except urllib.error.HTTPError as error:
         with error:
             return False, NEEDS_KEY if error.code in (401, 403) else _refusal(error.read(), error.code)
     except (OSError, ValueError) as error:
         return False, f"{url} does not answer: {error}"
-    notes = found.get("notes", ())  # an earlier version has none
-    return not found["reasons"], "; ".join([*found["reasons"], *_queue_lines(found["queue"]), *notes])
+    except (KeyError, TypeError, AttributeError, RecursionError):
+        return False, f"{url} answers, but not as this program: it is another one, or another version"
 
 
 def _refusal(body: bytes, status: int) -> str:
     try:
         return "; ".join(json.loads(body)["reasons"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return f"it answers with status {status}: another program, or an earlier version"
 
 

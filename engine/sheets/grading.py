@@ -48,8 +48,11 @@ class HandedIn:
     student: Student = NOBODY
 
 
-def handed_in(sheet: Sheet, paths: Sequence[Path]) -> list[HandedIn]:
-    """Return the submissions at these paths: one per entry of a single folder, or one per path. NotRunnable: none."""
+def handed_in(sheet: Sheet, paths: Sequence[Path], refused: Mapping[str, str] = {}) -> list[HandedIn]:
+    """Return the submissions at these paths: one per entry of a single folder, or one per path. NotRunnable: none.
+
+    `refused`: sentences on files that an archive has and that could not be unpacked, by the name of an entry.
+    """
     for path in paths:
         if not path.exists():
             raise NotRunnable(f"There is no file or folder {path}.")
@@ -59,7 +62,7 @@ def handed_in(sheet: Sheet, paths: Sequence[Path]) -> list[HandedIn]:
             path for path in entries[0].iterdir() if path.is_dir() or path.suffix in KERNEL_FILES + ANSWER_FILES
         )
         entries = [path for path in entries if not path.name.startswith(".")]
-    found = [_read(sheet, path) for path in entries]
+    found = [_read(sheet, path, refused.get(path.name)) for path in entries]
     if not found:
         raise NotRunnable(f"There is no submission in {paths[0]}: a .cu file, or a folder with one, for each student.")
     return found
@@ -76,39 +79,50 @@ def with_answers(text: str, answers: Mapping[str, str]) -> str:
     return "".join(lines) + text
 
 
-def _read(sheet: Sheet, path: Path) -> HandedIn:
+def _read(sheet: Sheet, path: Path, unpacked: str | None = None) -> HandedIn:
     student, _ = student_of(path.name)
     student = replace(student, name=_printable(path.name if path.is_dir() and not student.id else student.name))
     name = student.name
     files: tuple[str, ...] = ()
     try:
-        kernels, notes = _files(sheet, path)
-        files = tuple(_printable(each.name) for each in (*kernels, *notes))
-        read = [_text(each) for each in (*kernels, *notes)]
+        kernels, others = _files(sheet, path)
+        files = tuple(_printable(each.name) for each in (*kernels, *others))
+        read = [_text(each) for each in (*kernels, *others)]
         texts = [text for text, _ in read]
         answers = [answers_in(text) for text in texts]
     except NotRunnable as refused:
-        return HandedIn(name, files, None, str(refused), entry=path.name, student=student)
+        return HandedIn(name, files, None, _printable(unpacked or str(refused)), entry=path.name, student=student)
+    notes = tuple(filter(None, (*(said for _, said in read), _printable(unpacked or ""))))
     joined = {question: value for found in answers for question, value in found.items()}
     file_name = files[0] if kernels else "kernel.cu"
     submission = Submission(texts[0] if kernels else None, joined, file_name)
-    return HandedIn(name, files, submission, notes=tuple(said for _, said in read if said),
-                    entry=path.name, student=student)  # fmt: skip
+    return HandedIn(name, files, submission, notes=notes, entry=path.name, student=student)
 
 
 def _files(sheet: Sheet, path: Path) -> tuple[list[Path], list[Path]]:
     """Return the kernel's file and the files of answers. Of several files with kernels, the one with the sheet's name
     counts."""
-    found = sorted(path.iterdir()) if path.is_dir() and not path.is_symlink() else [path]
+    found = sorted(_inside(path)) if path.is_dir() and not path.is_symlink() else [path]
     kernels = [each for each in found if each.suffix in KERNEL_FILES]
     notes = [each for each in found if each.suffix in ANSWER_FILES]
     if len(kernels) > 1:
         kernels = [each for each in kernels if each.stem == sheet.name]
-        if len(kernels) != 1:
+        if len(kernels) > 1:
+            places = " and ".join(_printable(str(each.relative_to(path))) for each in kernels[:2])
+            raise NotRunnable(f"There are several files of the name {sheet.name}: {places}. Hand in one of them.")
+        if not kernels:
             raise NotRunnable(f"There are several kernels: name one {sheet.name}.cu.")
     if not kernels and not notes:
         raise NotRunnable("There is no .cu file.")
     return kernels, notes
+
+
+def _inside(folder: Path) -> Iterator[Path]:
+    """Return the files of a folder and of its own folders, without hidden ones."""
+    for path in folder.rglob("*"):
+        own = path.relative_to(folder).parts
+        if not any(part.startswith((".", "__MACOSX")) for part in own) and (path.is_symlink() or not path.is_dir()):
+            yield path
 
 
 def _text(path: Path) -> tuple[str, str | None]:

@@ -11,6 +11,7 @@ nor does what the sheet gave to everybody: the start and, as right answers look 
 from __future__ import annotations
 
 import csv
+import errno
 import io
 import re
 import zipfile
@@ -25,6 +26,7 @@ from engine.records.archive import UNREADABLE
 
 ARCHIVE = ".zip"
 MOST_FILES, MOST_BYTES = 5_000, 256 << 20  # of an archive; a file beyond SOURCE_BYTES is refused with its student
+LONGEST, SHOWN = 240, 40  # bytes of a folder's name, and letters of a file's name in a sentence
 PLATFORMS = ("plain", "moodle", "canvas")
 _MOODLE = re.compile(r"(?P<name>.+?)_(?P<id>\d+)_assignsubmission_(?:file|onlinetext)(?:_(?P<file>.*))?")
 _CANVAS = re.compile(r"(?P<name>[^_]+)_(?P<late>LATE_)?(?P<id>\d+)_\d+(?:_(?P<file>.+))?")
@@ -62,11 +64,13 @@ def student_of(entry: str) -> tuple[Student, str]:
     return Student(entry.rpartition(".")[0] or entry), entry
 
 
-def unpack(archive: Path, folder: Path, wanted: Sequence[str]) -> None:
-    """Write the files of an archive to `folder`, in a folder for each student: those whose ending is `wanted`.
+def unpack(archive: Path, folder: Path, wanted: Sequence[str]) -> dict[str, str]:
+    """Write the files of an archive to `folder`, in a folder for each student: those whose ending is `wanted`. Return a
+    sentence on the files that could not be written, by the name of the student's folder.
 
     NotRunnable: it is no archive, or holds too much.
     """
+    refused: dict[str, str] = {}
     try:
         with zipfile.ZipFile(archive) as packed:
             entries = [each for each in packed.infolist() if not each.is_dir() and _is_plain(each, wanted)]
@@ -76,13 +80,31 @@ def unpack(archive: Path, folder: Path, wanted: Sequence[str]) -> None:
             for each in entries:
                 parts = PurePosixPath(each.filename).parts[skipped:]
                 entry = parts[0]
-                own = parts[-1] if len(parts) > 1 else student_of(entry)[1] or entry
-                place = folder / _folder_name(entry, len(parts) > 1)
+                own = parts[1:] if len(parts) > 1 else (student_of(entry)[1] or entry,)
+                name = _folder_name(entry, len(parts) > 1).encode(errors="replace")[:LONGEST]
+                place = folder / name.decode(errors="ignore")
                 place.mkdir(exist_ok=True)
-                with packed.open(each) as file:
-                    (place / own).write_bytes(file.read(SOURCE_BYTES + 1))
+                content = packed.open(each).read(SOURCE_BYTES + 1)
+                if why := _unwritten(place.joinpath(*own), content):
+                    refused[place.name] = f"{own[-1][:SHOWN]}{' …' * (len(own[-1]) > SHOWN)} {why}"
     except UNREADABLE as error:
         raise NotRunnable(f"{archive.name} cannot be unpacked: {error}.") from None
+    return refused
+
+
+def _unwritten(path: Path, content: bytes) -> str:
+    """Write a new file, and return "", or why that one alone cannot be written. OSError: none can be."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("xb") as file:
+            file.write(content)
+    except FileExistsError:
+        return "stands twice in the archive: the first one counts."
+    except OSError as error:
+        if error.errno not in (errno.ENAMETOOLONG, errno.ENOTDIR):
+            raise
+        return f"cannot be unpacked: {error.strerror}."
+    return ""
 
 
 def _is_plain(entry: zipfile.ZipInfo, wanted: Sequence[str]) -> bool:
@@ -145,8 +167,9 @@ def grade_table(title: str, marks: Sequence[Mark], platform: str) -> str:
 
 
 def _cell(text: str) -> str:
-    """Return a text that no spreadsheet takes for a formula."""
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t") else text
+    """Return a text that no spreadsheet takes for a formula or for two rows."""
+    plain = text.replace("\r", " ")
+    return f"'{plain}" if plain[:1] in ("=", "+", "-", "@", "\t") else plain
 
 
 def _number(value: float) -> str:

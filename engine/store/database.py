@@ -208,7 +208,7 @@ def _row(line: str) -> tuple[str, str, str] | None:
         found = json.loads(line)
         key, record = found["key"], found["measurement"]
         utc = str(record["environment"].get("utc") or "")
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     if not isinstance(key, list) or _FAKE in line:
         return None

@@ -1,7 +1,8 @@
 """The last text of each of an owner's drafts, and its earlier texts, about one a minute of work.
 
 All texts together have a size limit, because they share one disk. A text that no browser can know any more is removed.
-If there is no room, the oldest earlier texts are removed, then drafts untouched for weeks; recent ones stay.
+If there is no room, the oldest earlier texts are removed, then drafts untouched for weeks; recent ones stay. Nothing is
+removed for its age before the store was written on some days of a month, as one day's clock may be wrong.
 """
 
 from __future__ import annotations
@@ -19,6 +20,11 @@ _OLDEST = (
     " (SELECT name FROM drafts WHERE owner = ? ORDER BY name = ? DESC, utc DESC, name LIMIT ?)"
 )  # not the one that was just saved, whatever the clock says
 _BEFORE = "DELETE FROM {} WHERE utc < ?"
+BELIEVED_DAYS = 4
+_DAYS = (
+    "SELECT substr(utc, 1, 10) AS day FROM (SELECT utc FROM drafts UNION ALL SELECT utc FROM versions)"
+    f" WHERE utc > ? AND utc < ? GROUP BY day LIMIT {BELIEVED_DAYS}"
+)
 _TOTAL = "SELECT (SELECT COALESCE(SUM(bytes), 0) FROM drafts) + (SELECT COALESCE(SUM(bytes), 0) FROM versions)"
 MOST_VERSIONS = 40  # of a draft
 APART_S = 60  # between two versions of a draft, but for those that `keep` asks for
@@ -42,8 +48,9 @@ def save(owner: str, name: str, text: str, most: int | None = None, keep: bool =
     utc, size = now(), len(text.encode())
 
     def replace(connection: Connection) -> bool:
-        for table in ("drafts", "versions"):
-            connection.execute(_BEFORE.format(table), (_before(utc, days=KEPT_DAYS),))
+        if believed := _is_believed(connection, utc):
+            for table in ("drafts", "versions"):
+                connection.execute(_BEFORE.format(table), (_before(utc, days=KEPT_DAYS),))
         _add_version(connection, owner, name, text, utc, keep)
         while not _room(connection, owner, name, size):
             count = int(connection.execute("SELECT COUNT(*) FROM versions").fetchone()[0])
@@ -51,7 +58,8 @@ def save(owner: str, name: str, text: str, most: int | None = None, keep: bool =
                 break
             connection.execute(_OLDER_HALF, (count // 2 + 1,))
         if not _room(connection, owner, name, size):
-            connection.execute(_BEFORE.format("drafts"), (_before(utc, days=AT_WORK_DAYS),))
+            if believed:
+                connection.execute(_BEFORE.format("drafts"), (_before(utc, days=AT_WORK_DAYS),))
             if not _room(connection, owner, name, size):
                 return False
         connection.execute(
@@ -87,6 +95,12 @@ def versions(owner: str, name: str) -> list[tuple[int, str, str]]:
     """Return (number, text, time in UTC) of the earlier texts of a draft, the last one first."""
     found = read("SELECT id, text, utc FROM versions WHERE owner = ? AND name = ? ORDER BY id DESC", owner, name)
     return [(int(number), str(text), str(utc)) for number, text, utc in found]
+
+
+def _is_believed(connection: Connection, utc: str) -> bool:
+    """Return whether texts of several other days are nearly as new as `utc`: a clock that is far ahead for a day makes
+    every text look old, and must remove none."""
+    return len(connection.execute(_DAYS, (_before(utc, days=AT_WORK_DAYS), utc[:10])).fetchall()) == BELIEVED_DAYS
 
 
 def _room(connection: Connection, owner: str, name: str, size: int) -> bool:

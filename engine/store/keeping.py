@@ -6,7 +6,6 @@ back_up(Path("monday.zip"))      restore(Path("monday.zip"))      of_person("Ada
 from __future__ import annotations
 
 import contextlib
-import os
 import sqlite3
 import tempfile
 import zipfile
@@ -14,10 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import BinaryIO
 
 from engine.records import NotRunnable
 from engine.records.archive import UNREADABLE
+from engine.records.files import written_whole
 from engine.store import database
 from engine.store.database import FILE, MIGRATIONS, read, write
 
@@ -37,17 +36,12 @@ def back_up(path: Path) -> int:
         live, to = sqlite3.connect(folder / FILE), sqlite3.connect(copy)
         with contextlib.closing(live), contextlib.closing(to):
             live.backup(to)
-        with _private(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as made:
+        with written_whole(path, 0o600) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as made:
             made.write(copy, FILE)
             for name in BESIDE:
                 if (folder / name).is_file():
                     made.write(folder / name, name)
     return path.stat().st_size
-
-
-def _private(path: Path) -> BinaryIO:
-    """Open a file for writing that nobody else can read."""
-    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb")
 
 
 def restore(path: Path) -> Path | None:
@@ -69,7 +63,7 @@ def restore(path: Path) -> Path | None:
         for name in BESIDE:
             kept = Path(scratch) / name
             if kept.is_file():
-                with _private(folder / name) as file:
+                with written_whole(folder / name, 0o600) as file:
                     file.write(kept.read_bytes())
     return before
 

@@ -15,7 +15,7 @@ from engine.compile import limits
 from engine.compile.answers import BadAnswer, packed, unpacked
 from engine.compile.confinement import confine
 from engine.compile.nvrtc import ASSEMBLED_ARCHITECTURE, compile_with_log
-from engine.compile.process import call_apart
+from engine.compile.process import call_apart, start, stop
 from engine.records import CompileError, NotRunnable, Source
 from tests.compile.endings import end, fill, process_ids, read, spin
 from tests.sentences import refused
@@ -45,6 +45,16 @@ def test_how_a_compilation_can_end(function: Callable[..., object], arguments: t
     with refused(key, CompileError):
         call_apart("a.cu", "", function, *arguments)
     assert call_apart("a.cu", "", process_ids)[1] == before, "the server is the same"
+
+
+def test_a_server_that_does_not_start_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    stop()
+    with monkeypatch.context() as patch:
+        patch.setattr("sys.executable", "/no/such/python")
+        start()
+        with refused("compile.no-start", NotRunnable):
+            call_apart("a.cu", "", process_ids)
+    assert call_apart("a.cu", "", process_ids)
 
 
 def test_a_server_that_dies_is_replaced() -> None:

@@ -157,7 +157,8 @@ def old_line(choice: Choice, measurement: Measurement) -> str:
 
 def test_the_file_of_before_there_was_a_database_is_read_in_once(folder: Path) -> None:
     other, fake = replace(CHOICE, n=8192), replace(CHOICE, n=16384)
-    lines = [old_line(CHOICE, measured(time_us=9.0)), '{"key": 3}', "not json", "[]", old_line(CHOICE, measured()),
+    lines = [old_line(CHOICE, measured(time_us=9.0)), '{"key": 3}', "not json", "[" * 100_000,
+             "[]", old_line(CHOICE, measured()),
              old_line(fake, measured(device={"kind": "gpu", "name": "Test GPU"})), old_line(other, measured(other)),
              '{"key": [1], "measu']  # fmt: skip
     folder.mkdir(parents=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import islice
@@ -80,7 +81,11 @@ def test_the_program_s_own_records_pass() -> None:
     assert own and [one for path in own for one in judged(path) if not one.good] == []
 
 
-@pytest.mark.parametrize("content", [b"", b"no recording", b"\x1f\x8b broken"])
+DEEP = gzip.compress(b"[" * 100_000)
+TORN = gzip.compress(b"text" * 99)[:12] + b"\xff" * 20
+
+
+@pytest.mark.parametrize("content", [b"", b"no recording", b"\x1f\x8b broken", DEEP, TORN])
 def test_what_is_no_recording_is_one_sentence(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "x.json.gz").write_bytes(content)
     (one,) = judged(tmp_path / "x.json.gz")

@@ -44,6 +44,7 @@ FILES = {
     "defaults": ("template <int N = 4> __global__ void k(int *a) { }\n", "k<>"),
     "a type and a default": (BOTH, "k<float>"),
     "nothing is said": (SIZE, None),
+    "an explicit instance": (SIZE + "template __global__ void k<OF_A_HEADER + 2>(int *);", "k<OF_A_HEADER + 2>"),
     "behind a name": (SIZE + "auto f = k<128>;", "k<128>"),
 }
 

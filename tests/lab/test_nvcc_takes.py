@@ -362,6 +362,25 @@ __global__ void k(int *a) { a[0] = 7; }
 __global__ void k(int n) { }
 #endif
 """,
+    "another kernel's types of the C++ library": """
+#include <map>
+#include <string>
+#include <vector>
+struct Config { std::vector<int> sizes; std::map<std::string, int> names; };
+template <typename T> class Tensor { std::vector<T> host; T *data; public: T *get() { return data; } };
+typedef std::pair<std::string, int> Named;
+namespace util { struct Timer { std::chrono::steady_clock::time_point at; void start() {} }; }
+__host__ __device__ bool operator<(const Config &a, const Config &b) { return a.names < b.names; }
+__global__ void other(Tensor<float> t, Config *c) { t.get()[0] = c->sizes[0]; }
+__global__ void k(int *a) { a[0] = 7; }
+""",
+    "another kernel's header that is not here": """
+#include <cufft.h>
+#include <cuda/no_such_library>
+__device__ cuda::none draw(cufftReal *s) { return cuda::none(s); }
+__global__ void other(cufftReal *s, float *x) { x[0] = draw(s); }
+__global__ void k(int *a) { a[0] = 7; }
+""",
 }  # fmt: skip
 
 
@@ -490,3 +509,22 @@ def test_a_pointer_to_a_type_that_is_only_declared_brings_its_header() -> None:
     text = "#include <cublas_v2.h>\ntypedef __nv_bfloat16 real;\n__global__ void k(real *x, float *y) { *y = x[0]; }\n"
     made = engine.kernel(text).run(1, 1, (np.array([0x4040], np.uint16), np.zeros(1, np.float32)))
     assert made.arrays["y"].tolist() == [3.0]
+
+
+OF_TEMPLATE = (
+    "template <class T> __global__ void k(T *a) { a[0] = one(a[1]); }\ntemplate __global__ void k<int>(int *);"
+)
+BY_MACRO = "#define CALL(x) one(x)\n__global__ void k(int *a) { a[0] = CALL(a[1]); }"
+
+
+@pytest.mark.parametrize("kernel", [OF_TEMPLATE, BY_MACRO])
+def test_an_error_of_what_a_kernel_uses_is_no_other_kernels(kernel: str) -> None:
+    text = "struct Used { int x = missing; };\n__device__ int one(int x) { return Used().x; }\n" + kernel
+    with pytest.raises(CompileError, match='line 1: identifier "missing" is undefined'):
+        engine.kernel(text, "k")
+
+
+def test_a_header_that_is_not_here_is_named_if_the_kernel_needs_it() -> None:
+    text = "#include <cuda/no_such_library>\n__global__ void k(int *a) { a[0] = cuda::none; }\n"
+    with pytest.raises(CompileError, match='line 1: cannot open source file "cuda/no_such_library"'):
+        engine.kernel(text)

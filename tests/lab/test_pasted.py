@@ -285,3 +285,14 @@ def test_a_static_assert_that_fails_is_the_compilers_refusal(head: str, line: in
         with pytest.raises(CompileError) as caught:
             engine.kernel(head + KERNEL)
         assert caught.value.line == line
+
+
+def test_a_pragma_of_another_function_is_no_warning() -> None:
+    loop = "#pragma unroll\n  for (int i = 0; i < 3; i++) a[i] = 0;\n"
+    text = (
+        f"__global__ void other(int *a) {{\n{loop}}}\n__global__ void k(int *a) {{\n{loop}}}\nint main() {{\n{loop}}}\n"
+    )
+    assert engine.kernel(text, "k").warnings == ()
+    placed = text.replace("i++) a[i] = 0;\n}\nint main", "i++) a[i] = 0;\n#pragma unroll\n}\nint main")
+    (warning,) = engine.kernel(placed, "k").warnings
+    assert str(warning).startswith("line 8: ")

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from engine.lab.checking import check_own
+from engine.lab.kernels import kernel
 from engine.lab.setups import MOST_BYTES, Right, Setup, evaluate, fit_setup, launching, propose_setup, setup_of
-from engine.records import NotRunnable
+from engine.records import CompileError, NotRunnable
 from tests.sentences import refused
 
 CALL = "sum<float, 128><<<dim3(n / 16, 2), dim3(16, 16), 4 * block>>>(float32[n, n]=range, int64[3]=7, n - 1, 2.5)"
@@ -100,3 +102,71 @@ def test_sizes_of_several_dimensions_need_no_dim3() -> None:
     tuples = setup_of("f<<<((n + 31) / 32, 2), (32, 8)>>>(float32[n]=random)")
     assert tuples == setup_of("f<<<dim3((n + 31) / 32, 2), dim3(32, 8)>>>(float32[n]=random)")
     assert setup_of("f<<<(n + 255) / (256), (256)>>>(float32[n])").grid == ("(n + 255) / (256)",)
+
+
+SUM = """template <int bs> __global__ void sum(const float *in, float *out, int n) {
+    __shared__ float part[bs];
+    int tid = threadIdx.x, i = blockIdx.x * bs + tid;
+    part[tid] = i < n ? in[i] : 0.f;
+    __syncthreads();
+    for (int k = bs / 2; k > 0; k >>= 1) { if (tid < k) part[tid] += part[tid + k]; __syncthreads(); }
+    if (tid == 0) out[blockIdx.x] = part[0];
+}
+"""
+HOST = "void run(float *a, float *b, int n, int t) { switch (t) {\n" + "\n".join(
+    f"case {t}: sum<{t}><<<(n + t - 1) / t, t>>>(a, b, n); break;" for t in (512, 64)
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kernel", "text", "block"),
+    [
+        ("sum<512>", SUM, "512"),
+        ("sum<(64)>", SUM, "64"),
+        ("sum<B>", "#define B 128 // threads\n" + SUM, "128"),
+        ("sum", SUM + "template __global__ void sum<32>(const float *, float *, int);", "32"),
+        ("sum", SUM + HOST + "} }", "512"),
+        ("sum<64>", SUM + HOST + "} }", "64"),
+        ("sum<64>", SUM + "int main() { sum<512><<<8, 512>>>(a, b, 4096); }", "64"),
+        ("sum", SUM + "int main() { sum<512><<<8, 512>>>(a, b, 4096); }", "512"),
+        ("sum", SUM.replace("template <int bs>", "const unsigned bs = 64;"), "64"),
+        ("sum", SUM.replace("template <int bs>", "").replace("bs", "512"), "512"),
+        ("f", "__global__ void f(int *x, int n) { for (int i = threadIdx.x; i < n; i += 96) x[i] = i; }", "96"),
+        ("f<64>", "template <int B> __global__ void f(int *x) { using R = cub::BlockReduce<int, B>; *x = 1; }", "64"),
+        ("f", "__global__ void f(int *x, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; x[i] = n; }", "256"),
+        ("f", "#define B 8 * 16\n__global__ void f(int *x) { x[blockIdx.x * B + threadIdx.x] = 1; }", "256"),
+        ("f<8>", "template <int S> __global__ void f() { __shared__ int t[S][S]; t[0][threadIdx.y]++; }", "8, 8"),
+    ],
+)  # fmt: skip
+def test_a_kernel_that_is_made_for_a_block_gets_it(kernel: str, text: str, block: str) -> None:
+    setup = propose_setup(text, kernel)
+    assert ", ".join(setup.block) == block
+    if kernel.startswith("sum"):
+        setup = replace(setup, kernel=kernel if "<" in kernel else "sum")
+        assert check_own(setup, 1000, text, "mine.cu", again=False).measurement.status == "ok"
+
+
+@pytest.mark.parametrize("bound", ["if (i < w * h)", "if (i >= (w*h)) return;", "for (; i < h * w; i += 9999999)"])
+def test_an_array_of_rows_and_columns_that_one_row_of_threads_walks_through_has_both(bound: str) -> None:
+    index = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
+    text = f"__global__ void f(float *x, int w, int h) {{ {index} {bound} x[i] = 1; }}"
+    setup = propose_setup(text)
+    assert setup.call == "f<<<(n * n + block - 1) / block, 256>>>(float32[n, n], n, n)"
+    assert check_own(setup, 100, text, "mine.cu", again=False).measurement.status == "ok"
+
+
+LONG = "A" * 5000
+
+
+@pytest.mark.parametrize("said", [
+    lambda: kernel(SUM, LONG), lambda: kernel(f"__global__ void {LONG}(int *a) {{ a[0] = 1; }}", "z"),
+    lambda: kernel(f'#include "{LONG}.h"\n__global__ void k(int *a) {{ a[0] = Q; }}'),
+    lambda: kernel(f"#ifdef {LONG}\n__global__ void k(int *a) {{ a[0] = 1; }}\n#endif"),
+    lambda: setup_of(f"k<<<{LONG}"), lambda: setup_of("k<<<1, 1>>>(1)", LONG),
+    lambda: launching(setup_of(f"k<<<1, 1>>>({LONG})"), 64),
+    lambda: launching(setup_of(f"k<<<1, 1>>>(int32[n]={LONG})"), 64),
+])  # fmt: skip
+def test_a_refusal_shows_only_the_beginning_of_a_long_word(said: Callable[[], object]) -> None:
+    with pytest.raises((NotRunnable, CompileError)) as refusal:
+        said()
+    assert len(str(refusal.value)) < 400 and "A" * 30 in str(refusal.value) and "…" in str(refusal.value)

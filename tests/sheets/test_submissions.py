@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import zipfile
 from pathlib import Path
@@ -13,8 +14,10 @@ from engine.catalogue import KERNELS
 from engine.commands import main
 from engine.compile.limits import SOURCE_BYTES
 from engine.records import NotRunnable
-from engine.sheets.submissions import Mark, Student, alike, grade_table, student_of, unpack
-from tests.sentences import refused
+from engine.sheets.folder import load
+from engine.sheets.grading import handed_in
+from engine.sheets.submissions import PLATFORMS, Mark, Student, alike, grade_table, student_of, unpack
+from tests.sentences import refused, sentence
 
 SHEET = "crovella-row-sums"
 RIGHT = KERNELS["row_sums_block"].text
@@ -66,6 +69,34 @@ def test_an_archive_writes_nothing_outside_and_nothing_large(tmp_path: Path) -> 
     (tmp_path / "no.zip").write_text("no archive")
     with refused("sheets.no-archive", NotRunnable):
         unpack(tmp_path / "no.zip", folder, WANTED)
+
+
+def test_files_of_one_name_and_names_that_are_too_long_are_said(tmp_path: Path) -> None:
+    """Each concerns one student, and the others are read."""
+    name = f"{SHEET}.cu"
+    made = archive(tmp_path / "all.zip", {
+        f"ann/a/{name}": RIGHT, f"ann/b/{name}": WRONG, "bob/mine.cu": RIGHT, f"bob/{'x' * 300}.cu": WRONG,
+        f"cleo/{'x' * 300}.cu": RIGHT, "y" * 300 + ".cu": RIGHT, "dora/src/mine.cu": RIGHT, "dora/notes.txt": "",
+        "eve/mine.cu": RIGHT, "eve/mine.cu/x.cu": WRONG,
+    })  # fmt: skip
+    with zipfile.ZipFile(made, "a") as packed, pytest.warns(UserWarning, match="Duplicate name"):
+        packed.writestr("dora/src/mine.cu", WRONG)
+    (folder := tmp_path / "in").mkdir()
+    found = {one.entry: one for one in handed_in(load(SHEET), [folder], unpack(made, folder, WANTED))}
+    text = {entry: one.submission and one.submission.text for entry, one in found.items()}
+    assert text == {"ann": None, "bob": RIGHT, "cleo": None, "y" * 240: None, "dora": RIGHT, "eve": RIGHT}
+    assert sentence("sheets.several-files", found["ann"].reason) and sentence("sheets.twice", found["dora"].notes[0])
+    assert sentence("sheets.long-name", found["cleo"].reason) and found["bob"].notes[0] == found["cleo"].reason
+    assert all(len(one.notes) == 1 for entry, one in found.items() if entry in ("bob", "dora", "eve"))
+    assert "too long" in str(found["y" * 240].reason)
+
+
+@pytest.mark.parametrize("first", list("=+-@\t"))
+@pytest.mark.parametrize("platform", PLATFORMS)
+def test_no_name_is_a_formula(first: str, platform: str) -> None:
+    table = grade_table("Sums", [Mark(Student(f"{first}1+1"), 1, 1, {}, f"two\rrows\r{first}1")], platform)
+    cells = [cell for row in csv.reader(io.StringIO(table, newline="")) for cell in row]
+    assert f"'{first}1+1" in cells and not any(cell.startswith(first) for cell in cells)
 
 
 def test_a_platform_gets_its_own_columns_and_no_formula() -> None:

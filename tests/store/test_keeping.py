@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import zipfile
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -43,6 +45,22 @@ def test_a_backup_is_restored_and_what_was_there_is_kept(tmp_path: Path, capsys:
     assert (database.folder() / "cookie-secret").read_text() == "secret"
     keeping.restore(database.folder() / "before-restore.zip")
     assert progress.load("Ada", "first-saxpy") == {"answer": "lost"}
+
+
+def test_a_backup_without_room_leaves_the_one_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fill()
+    file = tmp_path / "monday.zip"
+    assert main(["store", "backup", str(file)]) == 0
+    before = file.read_bytes()
+    for what, key in ((OSError(28, "No space left on device"), "No space left on device."),
+                      (sqlite3.OperationalError("database or disk is full"), "disk is full.")):  # fmt: skip
+        monkeypatch.setattr(zipfile.ZipFile, "write", Mock(side_effect=what))
+        capsys.readouterr()
+        assert main(["store", "backup", str(file)]) == 2
+        assert capsys.readouterr().out.rstrip().endswith(key) and file.read_bytes() == before
+    assert {path.name for path in tmp_path.iterdir()} == {"data", "monday.zip"}
 
 
 def test_what_is_no_backup_is_refused_and_changes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

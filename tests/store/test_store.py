@@ -65,11 +65,13 @@ def test_a_restart_finds_the_last_of_everything() -> None:
 
 
 def test_drafts_have_a_common_bound_and_old_drafts_make_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(drafts, "MOST_BYTES", 3 << 20)
+    monkeypatch.setattr(drafts, "MOST_BYTES", (3 << 20) + 100)
     megabyte, at = "x" * (1 << 20), ["2026-01-01T10:00:00+00:00"]
     monkeypatch.setattr(drafts, "now", lambda: at[0])
     drafts.save("ada", "old", megabyte)
-    at[0] = "2026-11-01T10:00:00+00:00"
+    for day in range(1, 6):
+        at[0] = f"2026-11-0{day}T10:00:00+00:00"
+        drafts.save("bob", f"small {day}", "text")
     drafts.save("bob", "one", megabyte)
     drafts.save("bob", "two", megabyte)
     drafts.save("bob", "two", megabyte)  # in the place of what it had
@@ -80,9 +82,24 @@ def test_drafts_have_a_common_bound_and_old_drafts_make_room(monkeypatch: pytest
     with refused("drafts.full", drafts.Full):
         drafts.save("ada", "new", megabyte)
     assert drafts.load("ada", "new") is None and drafts.load("bob", "one") == megabyte
-    at[0] = "2028-01-01T10:00:00+00:00"  # no browser knows its name of then
-    drafts.save("ada", "new", "small")
-    assert database.read("SELECT owner, name FROM drafts") == [("ada", "new")]
+    for day in range(1, 6):  # no browser knows its name of then
+        at[0] = f"2028-01-0{day}T10:00:00+00:00"
+        drafts.save("ada", f"new {day}", "small")
+    assert database.read("SELECT owner, name FROM drafts") == [("ada", f"new {day}") for day in range(1, 6)]
+
+
+def test_a_clock_that_is_far_ahead_removes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    at = ["2026-11-01T10:00:00+00:00"]
+    monkeypatch.setattr(drafts, "now", lambda: at[0])
+    drafts.save("ada", "old", "then")
+    drafts.save("ada", "old", "text")
+    for day in range(1, 4):
+        at[0] = f"2096-11-0{day}T10:00:00+00:00"
+        drafts.save("bob", f"day {day}", "text")
+    monkeypatch.setattr(drafts, "MOST_BYTES", 20)
+    with pytest.raises(drafts.Full):
+        drafts.save("bob", "more", "text" * 5)
+    assert drafts.load("ada", "old") == "text" and drafts.load("bob", "day 1") == "text"
 
 
 def test_a_draft_keeps_a_text_a_minute_and_every_one_that_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:

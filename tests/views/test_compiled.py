@@ -36,7 +36,10 @@ def test_the_marks_of_a_text_are_answered() -> None:
     assert mark["kind"] == "error" and mark["line"] > 1
 
 
-@pytest.mark.parametrize("changes", [{"proof": ""}, {"draft": "a2"}, {"proof": "é"}, {"draft": "a1é"}])
+@pytest.mark.parametrize(
+    "changes",
+    [{"proof": ""}, {"draft": "a2"}, {"proof": "é"}, {"draft": "a1é"}, {"proof": "\ud800"}, {"draft": "\ud800"}],
+)
 def test_another_page_is_refused(changes: dict[str, str]) -> None:
     assert answer(**changes).status_code == 403
 
@@ -55,7 +58,9 @@ def test_what_only_a_check_can_refuse_has_no_mark(choice: dict[str, object]) -> 
         b"[]",
         b"{",
         b'{"draft": "a1"}',
-        b'{"draft": "", "text": "", "file": "", "proof": "\\ud800", "choice": null}',
+        b"[" * 100_000,
+        b'{"draft": ' * 60_000,
+        b'{"draft": NaN}',
         b"x" * (compiled.LARGEST + 1),
     ],
 )

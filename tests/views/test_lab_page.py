@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import base64
+import string
 import zlib
+from contextlib import suppress
 
+import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import TextInput
 
@@ -42,18 +45,31 @@ def checked(app: AppTest, text: str | None = None, action: str = "check") -> App
     return app
 
 
-def packed(text: str) -> str:
-    deflate = zlib.compressobj(wbits=-15)
+def packed(text: str, wbits: int = 15) -> str:
+    deflate = zlib.compressobj(wbits=wbits)
     return base64.urlsafe_b64encode(deflate.compress(text.encode()) + deflate.flush()).decode().rstrip("=")
 
 
-def test_a_link_that_was_cut_off_opens_no_part_of_its_text() -> None:
+@pytest.mark.parametrize("wbits", [15, -15], ids=["link", "older link"])
+def test_a_link_that_was_cut_off_opens_no_part_of_its_text(wbits: int) -> None:
     text = KERNELS["reduce_strided"].text
-    link = packed(text)
+    link = packed(text, wbits)
     assert unpack(link) == text
     for length in range(1, len(link), 40):
         with refused("lab.no-source", NotRunnable):
             unpack(link[:length])
+
+
+def test_a_link_with_another_letter_opens_no_other_text() -> None:
+    link = packed("__global__ void k(int *a) { a[threadIdx.x] = 7; }\n")
+    text = unpack(link)
+    for place in range(len(link)):
+        for letter in string.ascii_letters + string.digits + "-_":
+            with suppress(NotRunnable):
+                assert unpack(f"{link[:place]}{letter}{link[place + 1 :]}") == text
+    for words in ("", "....", "é", link + link, link + "AAAA"):
+        with refused("lab.no-source", NotRunnable):
+            unpack(words)
 
 
 def test_a_rung_is_edited_and_stands_beside_the_rung_itself() -> None:

@@ -194,7 +194,7 @@ async def verified(token: str, nonce: str) -> tuple[Mapping[str, Any], Platform]
     try:
         body = json.loads(_decoded(token.split(".")[1]))
         platform = _platform_of(str(body.get("iss")), _client_in(body))
-    except (IndexError, ValueError, AttributeError):
+    except (IndexError, ValueError, AttributeError, RecursionError):
         raise Refused("This is no launch of a learning platform.") from None
     claims = await _signed_claims(token, platform)
     now = time.time()
@@ -203,7 +203,7 @@ async def verified(token: str, nonce: str) -> tuple[Mapping[str, Any], Platform]
         "it is for another tool": _client_in(claims) == platform.client_id and claims.get("iss") == platform.issuer,
         "it is too old": float(claims.get("exp", 0)) > now - _CLOCKS_S,
         "it is of the future": float(claims.get("iat", 0)) < now + _CLOCKS_S,
-        "it answers another sign-in": hmac.compare_digest(str(claims.get("nonce")), nonce),
+        "it answers another sign-in": hmac.compare_digest(str(claims.get("nonce")).encode(), nonce.encode()),
         "its version is not 1.3.0": claims.get(f"{_CLAIM}version") == "1.3.0",
         "it opens no resource": claims.get(f"{_CLAIM}message_type") == "LtiResourceLinkRequest",
         "its deployment is not set up here": not platform.deployments or deployment in platform.deployments,
@@ -233,7 +233,7 @@ async def _signed_claims(token: str, platform: Platform) -> Mapping[str, Any]:
         try:
             found = jwt.decode(token, KeySet.import_key_set(await _keys_of(platform, again)), algorithms=["RS256"])
             return dict(found.claims)
-        except (JoseError, ValueError):
+        except (JoseError, ValueError, RecursionError):
             continue
     raise Refused("The learning platform's launch is refused: its signature is wrong.")
 
@@ -252,7 +252,7 @@ async def _keys_of(platform: Platform, again: bool) -> Any:
             async with httpx.AsyncClient(timeout=10.0) as client:
                 answer = await client.get(platform.keys_url)
                 found = answer.raise_for_status().json()
-        except (httpx.HTTPError, ValueError):
+        except (httpx.HTTPError, ValueError, RecursionError):
             raise Refused("The learning platform's keys cannot be fetched: try again.") from None
         _known_keys[platform.keys_url] = time.monotonic(), found
     return found
@@ -297,7 +297,7 @@ def _nonce_in(state: str) -> str:
     """Return the nonce of a state that this server signed. Refused: it is another's, or too old."""
     payload, _, proof = state.rpartition(".")
     at, _, nonce = payload.partition(".")
-    if not nonce or not hmac.compare_digest(proof, policy.proof_of(_STATE, payload)):
+    if not nonce or not hmac.compare_digest(proof.encode(), policy.proof_of(_STATE, payload).encode()):
         raise Refused("This sign-in did not begin here: open the sheet in the learning platform again.")
     if time.time() - int(at) > WAITS_S:
         raise Refused("This sign-in took too long: open the sheet in the learning platform again.")

@@ -54,7 +54,7 @@ def _send(owner: str, sheet: str, place: dict[str, Any], score: dict[str, Any]) 
         time.sleep(pause)
         try:
             _post(place, score)
-        except (httpx.HTTPError, NotRunnable, OSError, ValueError, KeyError) as error:
+        except (httpx.HTTPError, NotRunnable, OSError, ValueError, KeyError, RecursionError) as error:
             trouble = f"{type(error).__name__}: {error}"
             _said[owner, sheet] = f"{told} did not reach {_host(place)} yet: what you passed stays passed here."
             continue

@@ -167,6 +167,9 @@ def write_once(path: Path, text: str) -> bool:
             file.write(text)
     except FileExistsError:
         return False
+    except OSError:  # a full disk: half a file would be taken for a whole one
+        path.unlink(missing_ok=True)
+        raise
     return True
 
 

@@ -12,12 +12,15 @@ from collections import OrderedDict
 from collections.abc import Callable
 from datetime import UTC, datetime
 from html import escape
+from math import isfinite
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs
 
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from engine.records.words import without_halves
 from views.access import policy
 from views.access.headers import plain_page_policy
 from views.access.policy import Policy, Token
@@ -83,6 +86,26 @@ async def received(request: Request, longest: int) -> bytes | None:
         if len(body) > longest:
             return None
     return body
+
+
+async def received_json(request: Request, longest: int) -> dict[str, Any]:
+    """Return the JSON object that a request sends, its texts without halves of a letter. ValueError: it is longer than
+    so many bytes, nested too deeply, has a number without a value, or is no object."""
+    body = await received(request, longest)
+    try:
+        found = json.loads(body or b"", parse_constant=_finite, parse_float=_finite)
+    except RecursionError:
+        raise ValueError("the JSON is nested too deeply") from None
+    if not isinstance(found, dict):
+        raise ValueError("the JSON is no object")
+    return {name: without_halves(value) if isinstance(value, str) else value for name, value in found.items()}
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if not isfinite(number):
+        raise ValueError(f"{digits} is no number")
+    return number
 
 
 async def receive_form(request: Request, asks: Policy) -> Response:

@@ -149,5 +149,4 @@ def element_of(words: str) -> tuple[str, int] | None:
 
 def pack(text: str) -> str:
     """Return a text for an address, as `unpack` reads it."""
-    deflate = zlib.compressobj(9, wbits=-15)
-    return base64.urlsafe_b64encode(deflate.compress(text.encode()) + deflate.flush()).decode().rstrip("=")
+    return base64.urlsafe_b64encode(zlib.compress(text.encode(), 9)).decode().rstrip("=")

@@ -37,7 +37,7 @@ function decoded(bytes) {
 
 // The page's address with the source in it, compressed. Throws a sentence if it is too long.
 export async function linkOf(text) {
-  const stream = new Blob([text]).stream().pipeThrough(new CompressionStream('deflate-raw'));
+  const stream = new Blob([text]).stream().pipeThrough(new CompressionStream('deflate')); // zlib's format, with a check
   const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
   const source = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join('')).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');
   if (source.length > LONGEST_LINK) {

@@ -21,13 +21,12 @@ from engine.compile.limits import SOURCE_BYTES
 from engine.lab.setups import Setup, setup_of
 from engine.lab.templates import TEMPLATES
 from engine.records import Choice, NotRunnable
+from engine.records.words import without_halves
 from engine.store import drafts as store
 from views.access import policy, visitor
 from views.lab.attempts import Attempt, attempts_of
 from views.shared import address, messages, rungs
 from views.shared.messages import shown_instead
-
-_HALF = re.compile(r"[\ud800-\udfff]")  # of a letter that JavaScript keeps as two: no file can hold it
 
 
 @dataclass(frozen=True)
@@ -86,7 +85,7 @@ def stored_draft(begun: Draft) -> Draft:
         setup = setup_of(kept["call"], kept["right"]) if kept["call"] else begun.setup
         return replace(begun, text=str(kept["text"]), file=str(kept["file"]), at=int(kept["at"]),
                        reset=int(kept.get("reset", 0)), setup=setup)  # fmt: skip
-    except (ValueError, KeyError, TypeError, NotRunnable):
+    except (ValueError, KeyError, TypeError, NotRunnable, RecursionError):
         return begun  # stored by another version of this program
 
 
@@ -115,12 +114,13 @@ def kept_drafts() -> list[Kept]:
             found.append(
                 Kept(f"lab?start={kept['start']}&draft={id}{place}", str(kept["file"]), first, kept["start"], utc)
             )
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             continue  # stored by another version of this program
     return found
 
 
 RUNG, DEFAULT = "rung", "saxpy"
+_ZLIB = b"\x78"  # the first byte of zlib's format, and of no text that a browser compressed without it
 _DRAFTS, _OF_STARTS = "drafts", "drafts of starts"
 _UNKEPT = "draft unkept"
 
@@ -195,7 +195,7 @@ def take_draft(message: Mapping[str, Any]) -> bool:
     text, reset = message.get("text"), int(message.get("reset") or 0)
     if draft is None or not isinstance(text, str) or reset < draft.reset:
         return False
-    text = _HALF.sub("\ufffd", text)
+    text = without_halves(text)
     if len(text.encode()) > SOURCE_BYTES:
         return False
     file = re.sub(r"[^\w.-]", "_", str(message.get("file") or draft.file))[:80]
@@ -238,14 +238,22 @@ def shown_refusals() -> Iterator[None]:
 
 
 def unpack(source: str) -> str:
-    """Return the source in a link. NotRunnable if it has none."""
-    unpacking, raw, text = zlib.decompressobj(-15), b"", ""
-    with suppress(binascii.Error, zlib.error, ValueError):
-        raw = unpacking.decompress(base64.urlsafe_b64decode(source + "=" * (-len(source) % 4)), SOURCE_BYTES)
+    """Return the source in a link. NotRunnable if it has none.
+
+    Its bytes are zlib's, with a check; those of older links are without one.
+    """
+    packed, raw, text = b"", b"", ""
+    with suppress(binascii.Error, ValueError):
+        packed = base64.urlsafe_b64decode(source + "=" * (-len(source) % 4))
+    unpacking = zlib.decompressobj(15 if packed[:1] == _ZLIB else -15)
+    with suppress(zlib.error, ValueError):
+        raw = unpacking.decompress(packed, SOURCE_BYTES)
         text = raw.decode()
     if len(raw) == SOURCE_BYTES and unpacking.unconsumed_tail:
         raise NotRunnable("The source in this link is too long.")
-    if not text or not unpacking.eof:  # a mail program has cut off the rest, and half a kernel is another kernel
+    if (
+        not text or not unpacking.eof or unpacking.unused_data
+    ):  # a mail program has cut off the rest, and half a kernel is another kernel
         raise NotRunnable("The source in this link cannot be read: ask for it as a file.")
     return text
 

@@ -36,7 +36,7 @@ def of(draft: Draft) -> list[Version]:
     for number, raw, utc in store.versions(owner, draft.id) if owner else ():
         try:
             text = str(json.loads(raw)["text"])
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             continue  # stored by another version of this program
         if text not in (draft.text, after):
             found.append(Version(number, text, utc))

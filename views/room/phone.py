@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-import json
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from functools import lru_cache
@@ -25,7 +24,7 @@ from starlette.routing import Route
 
 from views.access import sign_in
 from views.access.headers import plain_page_policy
-from views.access.sign_in import received
+from views.access.sign_in import received, received_json
 from views.room import feed, tickets
 from views.room.feed import FEED
 from views.server import navigation
@@ -112,9 +111,8 @@ async def followers(request: Request) -> Response:
 async def moment(request: Request) -> Response:
     """Take the moment of the block in motion from the presenter's page: {key, words, drawing, slot}. `drawing`: an SVG
     document; `slot`: of the picture's clock."""
-    body = await received(request, LARGEST)
     try:
-        given = json.loads(body or b"")
+        given = await received_json(request, LARGEST)
         key, words, drawing = (str(given[name]) for name in ("key", "words", "drawing"))
         slot = float(given["slot"])
     except (ValueError, KeyError, TypeError):

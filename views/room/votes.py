@@ -7,7 +7,6 @@ their number is told, and the store alone has the rest. Votes that come at the s
 from __future__ import annotations
 
 import asyncio
-import json
 import secrets
 import threading
 import time
@@ -22,7 +21,7 @@ from starlette.routing import Route
 
 from engine.lectures.questions import Question
 from engine.store import votes as store
-from views.access.sign_in import received
+from views.access.sign_in import received_json
 from views.room import feed, tickets
 from views.room.phone import FRESH, refused
 
@@ -116,7 +115,7 @@ async def vote(request: Request) -> Response:
     if guest is None or not guest.lecture:
         return refused()
     try:
-        given = json.loads(await received(request, LONGEST) or b"")
+        given = await received_json(request, LONGEST)
         name, round, choice = str(given["name"]), int(given["round"]), int(given["choice"])
     except (ValueError, KeyError, TypeError):
         return PlainTextResponse("This is no vote.", 400, FRESH)

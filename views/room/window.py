@@ -7,7 +7,6 @@ browser; the server only tells it what the slide is.
 from __future__ import annotations
 
 import asyncio
-import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -20,7 +19,7 @@ from engine.catalogue import KERNELS, LADDERS, Rung
 from engine.figures.bars import HELD
 from engine.records.words import text_of
 from engine.store import asked as store
-from views.access.sign_in import received
+from views.access.sign_in import received_json
 from views.ladder.view import Page, facts_of
 from views.room import feed, notes, tickets
 from views.room.phone import FRESH, html_page, refused
@@ -105,7 +104,7 @@ async def note(request: Request) -> Response:
 async def done(request: Request) -> Response:
     """Mark a question as dealt with: {key, id}."""
     given = await _given(request)
-    if given is None or not isinstance(given.get("id"), int):
+    if given is None or type(given.get("id")) is not int or abs(given["id"]) >= 1 << 63:
         return refused()
     await asyncio.to_thread(store.set_done, tickets.lecture(), given["id"])
     return Response(status_code=204, headers=FRESH)
@@ -117,7 +116,7 @@ async def ask(request: Request) -> Response:
     if guest is None or not guest.lecture:
         return refused()
     try:
-        text = " ".join(str(json.loads(await received(request, 4 * LONGEST + 100) or b"")["text"]).split())
+        text = " ".join(str((await received_json(request, 4 * LONGEST + 100))["text"]).split())
     except (ValueError, KeyError, TypeError):
         text = ""
     if not 0 < len(text) <= LONGEST:
@@ -133,8 +132,8 @@ async def ask(request: Request) -> Response:
 async def _given(request: Request) -> dict[str, Any] | None:
     """Return the request's JSON values, if they have the proof of the lecture that is going on."""
     try:
-        given = json.loads(await received(request, LARGEST) or b"")
-        return dict(given) if tickets.is_presenters(str(given["key"])) else None
+        given = await received_json(request, LARGEST)
+        return given if tickets.is_presenters(str(given["key"])) else None
     except (ValueError, KeyError, TypeError):
         return None
 

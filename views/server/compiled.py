@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-import json
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
@@ -21,7 +20,7 @@ from engine.compile.limits import SOURCE_BYTES
 from engine.lab.checking import compiled_marks
 from engine.records import Choice, NotRunnable
 from views.access.policy import COMPILE, proof_of
-from views.access.sign_in import received
+from views.access.sign_in import received_json
 from views.room.phone import FRESH, refused
 
 LARGEST = 6 * SOURCE_BYTES + 1000  # bytes of a request: JSON may write a letter in six
@@ -33,9 +32,8 @@ async def _answer(request: Request) -> Response:
     """Answer {draft, proof, text, file, choice} with the compiler's marks; `proof`: of the page that shows the draft.
     `choice`: of the rung in whose place the text stands, or null."""
     global _waiting
-    body = await received(request, LARGEST)
     try:
-        asked = json.loads(body or b"")
+        asked = await received_json(request, LARGEST)
         draft, text, file = (str(asked[name]) for name in ("draft", "text", "file"))
         proof, chosen = str(asked["proof"]).encode(), asked["choice"]
     except (ValueError, KeyError, TypeError):

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 import streamlit as st
 
+from engine.records import shortened
 from views.html.table import code_in
 from views.shared import address
 
@@ -39,7 +40,7 @@ def info(sentence: str, place: Place | None = None) -> None:
 def box(kind: str, sentence: str) -> str:
     """Return the message as HTML; text between backticks is code."""
     role = "alert" if kind == "error" else "status"
-    return f'<div class="message {kind}" role="{role}">{code_in(sentence)}</div>'
+    return f'<div class="message {kind}" role="{role}">{code_in(shortened(sentence))}</div>'
 
 
 def label(text: str) -> str:

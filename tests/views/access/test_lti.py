@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -138,7 +139,7 @@ def test_a_launch_counts_once_and_only_with_a_state_of_this_server(tool: Tool) -
     assert tool.post("/lti/launch", data={"id_token": text, "state": state}).status_code == 303
     assert says("lti.used", tool.post("/lti/launch", data={"id_token": text, "state": state}).text)
     forged = f"{int(time.time())}.{nonce}.{'a' * 43}"
-    for other in (forged, "", "..", state[:-4]):
+    for other in (forged, "", "..", state[:-4], "1.é.é"):
         assert says("lti.elsewhere", tool.post("/lti/launch", data={"id_token": text, "state": other}).text)
 
 
@@ -149,10 +150,11 @@ def test_another_key_or_algorithm_signs_nothing(tool: Tool, monkeypatch: pytest.
         patch.setattr(PLATFORM, "key", RSAKey.generate_key(2048, {"kid": "one", "use": "sig", "alg": "RS256"}))
         forged = PLATFORM.launch(nonce)
     head, body, _ = right.split(".")
+    deep = base64.urlsafe_b64encode(b"[" * 30_000).decode()
     none = "eyJhbGciOiJub25lIn0"  # {"alg":"none"}
-    for text in (forged, f"{head}.{body}.", f"{none}.{body}.", f"{head}.{body}.AAAA"):
+    for text in (forged, f"{head}.{body}.", f"{none}.{body}.", f"{head}.{body}.AAAA", f"{deep}.{body}.x"):
         assert says("lti.signature", tool.post("/lti/launch", data={"id_token": text, "state": state}).text)
-    for text in ("", "no token", "a.b.c", f"{head}.bm9uZQ.x"):
+    for text in ("", "no token", "a.b.c", f"{head}.bm9uZQ.x", f"{head}.{deep}.x"):
         assert says("lti.no-launch", tool.post("/lti/launch", data={"id_token": text, "state": state}).text)
 
 

@@ -44,7 +44,8 @@ def test_a_draft_is_its_browsers_own_and_survives_the_server(monkeypatch: pytest
     assert not database.read("SELECT * FROM drafts WHERE owner LIKE '%ada%'")  # no cookie can be read there
 
 
-@pytest.mark.parametrize("raw", ["", "[]", "{}", '{"start": "empty"}', '{"start": "empty", "text": 3, "file": "a"}',
+@pytest.mark.parametrize("raw", ["", "[]", "{}", "[" * 100_000, '{"start": "empty"}',
+                                 '{"start": "empty", "text": 3, "file": "a"}',
                                  '{"start": "empty", "text": "a", "file": "a", "at": 1, "call": "?"}'])  # fmt: skip
 def test_unreadable_entries_are_left_out(monkeypatch: pytest.MonkeyPatch, raw: str) -> None:
     as_browser(monkeypatch, "ada")

@@ -15,10 +15,10 @@ from tests.views.access.asked import Answer, asked, behind
 from tests.views.room.test_tickets import FAR, cookie_of, school  # noqa: F401
 from views.access.gate import Gate
 from views.access.headers import Headers
-from views.room import notes, phone, tickets, window
+from views.room import notes, phone, tickets, votes, window
 
 JSON = {"method": "POST", "content_type": "application/json"}
-APP = Headers(Gate(Router([*phone.ROUTES, *window.ROUTES], default=behind)))
+APP = Headers(Gate(Router([*phone.ROUTES, *votes.ROUTES, *window.ROUTES], default=behind)))
 
 
 @pytest.fixture(autouse=True)
@@ -69,6 +69,22 @@ def test_a_guest_asks_and_the_lecturer_has_done_with_it(lecture: str, monkeypatc
     proof = tickets.presenters(lecture)
     assert sent("/f/presenter/done", key=proof, id=question.id).status == 204
     assert json.loads(sent("/f/presenter/state", key=proof).body)["asked"] == []
+
+
+@pytest.mark.parametrize(
+    "path", ["/f/presenter/state", "/f/presenter/note", "/f/presenter/done", "/f/ask", "/f/vote", "/f/moment"]
+)
+def test_a_request_that_is_no_json_is_an_answer(path: str, lecture: str) -> None:
+    """Each body is refused or taken, and none ends in an error of the server."""
+    one, proof = guest(), json.dumps(tickets.presenters(lecture))
+    values = ("1e999", "NaN", "-Infinity", str(10**30), "9" * 5000, "[" * 400 + "]" * 400, "null", "{}", r'"\ud800"')
+    names = ("id", "text", "round", "choice", "words", "drawing", "slot", "name")
+    bodies = ["[" * 100_000, '{"key":' * 20_000, "[]", "1", "\xff"] + [
+        f'{{"key": {proof}, {", ".join(f"{json.dumps(name)}: {value}" for name in names)}}}' for value in values
+    ]
+    for body in bodies:
+        answer = asked(APP, path, body=body.encode("latin-1"), cookie=one, **{**FAR, **JSON})
+        assert answer.status in (200, 204, 400, 403, 409, 413, 429), body[:80]
 
 
 def test_the_shipped_notes_belong_to_rungs() -> None:
