@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from keyword import kwlist
 from typing import Any
@@ -76,6 +76,8 @@ def check(line: str, arrays: Mapping[str, Array], numbers: Mapping[str, float], 
         # Infinities and NaN must be the same; a number below the smallest normal one may have become zero
         # before it was multiplied, as 1 / (1 + exp(-x)) has in x / (1 + exp(-x)).
         same = ~np.isfinite(cast) & ((cast == flat) | (np.isnan(cast) & np.isnan(flat)))
+        # A kernel may halve a sum that has become infinite, as in (exp(x) + exp(-x)) / 2.
+        same |= np.isinf(flat) & (np.sign(flat) == np.sign(wanted)) & (np.abs(wanted) > np.finfo(flat.dtype).max / 4)
         off = np.where(np.isfinite(off), off, _OVERFLOWED * np.abs(wanted))
         flat, wanted, off = (np.where(same, 0, each) for each in (flat, wanted.astype(np.float64), off))
         kind = np.finfo(flat.dtype)
@@ -107,17 +109,37 @@ def value_of(line: str, arrays: Mapping[str, Array], numbers: Mapping[str, float
 def largest_whole(line: str, arrays: Mapping[str, Array], numbers: Mapping[str, float]) -> float:
     """Return the largest whole number, without its sign, of a line and of all its parts; infinite if one is a
     fraction. NotRunnable: the line has no value."""
-    parts = [part for part in ast.walk(parse(line)) if isinstance(part, ast.BinOp | ast.Call | ast.UnaryOp | ast.Name)]
-    inside = {id(part.func) for part in parts if isinstance(part, ast.Call)}
     largest = 0.0
-    for part in parts:
-        if id(part) in inside or (isinstance(part, ast.Name) and name_of(part) not in {*arrays, *numbers}):
-            continue  # the name of a function
-        made = value_of(ast.unparse(part), arrays, numbers).of
+    for _, made in _values_of_parts(line, arrays, numbers):
         if made.dtype.kind == "f":
             return np.inf
         largest = max(largest, float(np.abs(made.astype(np.float64)).max(initial=0)))
     return largest
+
+
+def part_too_large(
+    line: str, arrays: Mapping[str, Array], numbers: Mapping[str, float], kind: np.dtype[Any]
+) -> str | None:
+    """Return the shortest part of a line that has a number larger than a floating-point type can hold; None if there is
+    none, or the line has no value."""
+    most = float(np.finfo(kind).max)
+    try:
+        large = [part for part, made in _values_of_parts(line, arrays, numbers) if np.any(np.abs(made) > most)]
+    except NotRunnable:
+        return None
+    return min(large, key=len, default=None)
+
+
+def _values_of_parts(
+    line: str, arrays: Mapping[str, Array], numbers: Mapping[str, float]
+) -> Iterator[tuple[str, Array]]:
+    """Yield the parts of a line with their values. NotRunnable: one has none."""
+    parts = [part for part in ast.walk(parse(line)) if isinstance(part, ast.BinOp | ast.Call | ast.UnaryOp | ast.Name)]
+    inside = {id(part.func) for part in parts if isinstance(part, ast.Call)}
+    for part in parts:
+        if id(part) in inside or (isinstance(part, ast.Name) and name_of(part) not in {*arrays, *numbers}):
+            continue  # the name of a function
+        yield ast.unparse(part), value_of(ast.unparse(part), arrays, numbers).of
 
 
 def parse(line: str) -> ast.expr:

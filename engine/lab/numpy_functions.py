@@ -55,6 +55,17 @@ def _of_powers(name: str, slope: Callable[[Array], Array], size: Callable[[Array
     return apply
 
 
+def _of_circle(name: str, slope: Callable[[Array], Array]) -> Callable[[Value], Value]:
+    """Return a sine or cosine. A kernel may compute a product of two as a sum of numbers up to 1, such as cos(x) ** 2
+    as (1 + cos(2 * x)) / 2."""
+
+    def apply(one: Value) -> Value:
+        made = _function(name, slope)(one)
+        return Value(made.of, made.off, np.ones(made.of.shape))
+
+    return apply
+
+
 def _exp(one: Value) -> Value:
     """Return the powers of e. A kernel may compute them as 2 ** (x / log(2)), whose exponent is rounded."""
     x = one.of.astype(np.float64)
@@ -312,8 +323,8 @@ FUNCTIONS: dict[str, Callable[..., Value]] = {
     "log2": _function("log2", lambda x: 1.5 / x),
     "log10": _function("log10", lambda x: 0.5 / x),
     "sqrt": _function("sqrt", lambda x: 0.5 / np.sqrt(x)),
-    "sin": _function("sin", np.cos),
-    "cos": _function("cos", np.sin),
+    "sin": _of_circle("sin", np.cos),
+    "cos": _of_circle("cos", np.sin),
     "tan": _function("tan", lambda x: 1 + np.tan(x) ** 2),
     "tanh": _of_powers("tanh", lambda x: 1 - np.tanh(x) ** 2, np.ones_like),
     "sinh": _of_powers("sinh", np.cosh, np.cosh),

@@ -19,7 +19,7 @@ import numpy as np
 from engine.lab.arguments import ARRAY, Argument, Structure, argument_of, written_fields
 from engine.lab.expressions import evaluate
 from engine.lab.formula import check as check_formula
-from engine.lab.formula import parse
+from engine.lab.formula import parse, part_too_large
 from engine.lab.host_launch import AS_PROPOSED, HostArgument, HostLaunch, launch_in_text
 from engine.lab.instances import typed_parameters
 from engine.lab.references import REFERENCES, check_against, reference_named
@@ -340,16 +340,31 @@ def check_right(right: Right | Formula, passed: Mapping[str, object], after: Map
 
     NotRunnable: an array or a number is missing, or they do not fit together.
     """
-    arrays = {name: one for name, one in passed.items() if isinstance(one, np.ndarray)}
-    numbers: dict[str, Any] = {name: one for name, one in passed.items() if isinstance(one, int | float | np.number)}
+    arrays, numbers = _known(passed)
     if right.out not in after:
         raise NotRunnable(f"The kernel has no array `{right.out}`; it has {', '.join(after) or 'none'}.")
     if isinstance(right, Formula):
-        named = {name: one for name, one in arrays.items() if name.isidentifier()}  # no fields of structs
-        return check_formula(right.line, named, numbers, after[right.out], right.out)
+        return check_formula(right.line, _named(arrays), numbers, after[right.out], right.out)
     reads = len(reference_named(right.reference).reads)
     given = [_number(word, numbers) for word in right.given[reads:]]
     return check_against(right.reference, arrays, after, right.given[:reads], right.out, given)
+
+
+def too_large_part(right: Formula, passed: Mapping[str, object], kind: np.dtype[Any]) -> str | None:
+    """Return the shortest part of a formula that has a number larger than a floating-point type can hold, if any."""
+    arrays, numbers = _known(passed)
+    return part_too_large(right.line, _named(arrays), numbers, kind)
+
+
+def _known(passed: Mapping[str, object]) -> tuple[dict[str, Array], dict[str, Any]]:
+    """Return the arrays and the numbers of a launch's arguments, by name."""
+    arrays = {name: one for name, one in passed.items() if isinstance(one, np.ndarray)}
+    return arrays, {name: one for name, one in passed.items() if isinstance(one, int | float | np.number)}
+
+
+def _named(arrays: Mapping[str, Array]) -> dict[str, Array]:
+    """Return the arrays that a formula can name: no fields of structs."""
+    return {name: one for name, one in arrays.items() if name.isidentifier()}
 
 
 def _number(word: str, numbers: Mapping[str, Any]) -> float:

@@ -38,7 +38,7 @@ def vary_parameters(setup: Setup, made: Launching, own: OwnKernel, trial: int, p
             passed |= _factors(setup, right, passed, floats, trial)
             passed = dict(zip(names, map(as_held, own.parameters, passed.values()), strict=True))
             indices = _typed(setup, passed) & indices_in(right.line)
-            places = indices | (_small(setup, passed, _OF_WINDOW) & places_in(right.line))
+            places = indices | (_parts_of_sides(setup, passed) & places_in(right.line))
             return passed | _other_places(right, passed, places, places_of, prod(made.grid) * prod(made.block))
     return passed
 
@@ -97,17 +97,17 @@ def _other_places(
     return changed
 
 
-def _smaller_or_larger(place: int, trial: int) -> tuple[int, int]:
-    """Return two other places on the same side of 0."""
+def _smaller_or_larger(place: int, trial: int) -> tuple[int, ...]:
+    """Return other places on the same side of 0, and 0 beside 1."""
     size, sign = abs(place), -1 if place < 0 else 1
     power = size & (size - 1) == 0
     smaller = max(1, size >> trial if power else size - trial)
-    return sign * smaller, sign * (max(1, size) << trial if power else size + trial)
+    return sign * smaller, sign * (max(1, size) << trial if power else size + trial), *[0] * (size == 1)
 
 
 def _fits_with(right: Formula, passed: Mapping[str, Any], other: Mapping[str, int], threads: int) -> bool:
     """Return whether a line's value with another place fits its array and its threads; a larger place leaves its size
-    as it was."""
+    as it was, and so does a smaller one if the launch passes that size as well."""
     arrays = {name: one for name, one in passed.items() if isinstance(one, np.ndarray)}
     numbers = {name: one for name, one in passed.items() if is_number(one)}
     out = arrays.get(right.out)
@@ -118,7 +118,10 @@ def _fits_with(right: Formula, passed: Mapping[str, Any], other: Mapping[str, in
         before, after = (value_of(right.line, arrays, {**numbers, **each}).of.size for each in ({}, other))
     except NotRunnable:
         return False
-    return after == before or (abs(place) < abs(numbers[name]) and 0 < after <= min(out.size, max(before, threads)))
+    if after == before:
+        return True
+    passes = before in (one for other_name, one in numbers.items() if other_name != name)
+    return abs(place) < abs(numbers[name]) and not passes and 0 < after <= min(out.size, max(before, threads))
 
 
 def _small(setup: Setup, passed: Mapping[str, Any], times: int = 2) -> set[str]:
@@ -126,6 +129,16 @@ def _small(setup: Setup, passed: Mapping[str, Any], times: int = 2) -> set[str]:
     how often they are less than any."""
     sides = [side for one in passed.values() if isinstance(one, np.ndarray) for side in one.shape if side > 1]
     return {name for name in _typed(setup, passed) if times * abs(passed[name]) < min(sides, default=0)}
+
+
+def _parts_of_sides(setup: Setup, passed: Mapping[str, Any]) -> set[str]:
+    """Return the whole numbers that are written in the launch, and are no size of its arrays, no part of one and no
+    radius of weights."""
+    sides = {side for one in passed.values() if isinstance(one, np.ndarray) for side in one.shape if side > 1}
+    few = _small(setup, passed, _OF_WINDOW)
+    if len(sides) != 1:
+        return few
+    return few | {name for name in _small(setup, passed, 1) if passed[name] and next(iter(sides)) % passed[name]}
 
 
 def _typed(setup: Setup, passed: Mapping[str, Any]) -> set[str]:

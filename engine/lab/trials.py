@@ -30,7 +30,7 @@ from engine.lab.formula_traits import (
 )
 from engine.lab.kernel_traits import compared_with, stored_only
 from engine.lab.kernels import OwnKernel
-from engine.lab.odd_one import numbers_that_decide
+from engine.lab.odd_one import numbers_that_decide, place_of
 from engine.lab.references import reference_named
 from engine.lab.setups import Formula, Launching, Right, Setup
 from engine.lab.trial_parameters import is_number, vary_parameters
@@ -40,6 +40,8 @@ ORDERS = ("independent:1", "waves:1")  # beside the one that was asked for
 # For searches: in each order the number searched for stands elsewhere, as a kernel may leave out any element.
 SEARCHED = (*ORDERS, *(f"independent:{seed}" for seed in range(2, 7)))
 LARGE = 1 + ORDERS.index("waves:1")  # the trial in which numbers are large
+# The trials in which the largest or the smallest number is the last one, or the last one decides.
+ENDS = (len(SEARCHED) + 1, len(SEARCHED) + 2)
 _TIES = 4  # the trial in which few numbers differ, and those by little
 _FOR_MINIMA = (5, 6)  # the trials in which all numbers but one are the largest of their type
 _FALLING = 7  # the trial of sorts in which the numbers fall
@@ -80,7 +82,8 @@ def fitting(
         return made
     names = array_names(own.parameters, None)
     filled = {name for name, words in zip(names, setup.arguments, strict=True) if words.endswith("=random")}
-    passed = vary_parameters(setup, made, own, trial, trial if places_of is None else places_of)
+    places = trial if places_of is None else places_of
+    passed = vary_parameters(setup, made, own, *((0, 0) if trial in ENDS else (trial, places)))
     if trial == _UNWRITTEN:
         passed |= _without_content(setup, passed, own)
     if isinstance(right, Formula):
@@ -127,7 +130,9 @@ def _of_reference(right: Right, passed: Mapping[str, Any], filled: set[str], tri
         return changed
     if reference.counts and read.dtype.kind in "iu" and isinstance(out, np.ndarray) and out.size:
         changed[name] = (np.abs(read.astype(np.int64)) % out.size).astype(read.dtype)
-    if reference.searches and read.dtype.kind in "iuf" and read.size and trial > 1 and trial % 2:
+    if reference.searches and read.dtype.kind in "iuf" and read.size and trial in ENDS:
+        changed[name] = _with_extreme(read, trial)
+    elif reference.searches and read.dtype.kind in "iuf" and read.size and trial > 1 and trial % 2:
         changed[name] = _extremes(read, trial, 1)
     if reference.moves and trial == LARGE and read.dtype.kind in "iuf":
         changed[name] = _of_whole_range(read, np.random.default_rng(trial))
@@ -164,9 +169,12 @@ def _of_formula(
         if found:
             return _in_signed_words(found)
     changed = dict[str, Any]()
-    finds = bool(moved) and _FINDS.search(right.line) is not None  # the largest number has its place in trial _EQUAL
+    seeks = _FINDS.search(right.line) is not None
+    finds = bool(moved) and seeks  # the largest number has its place in trial _EQUAL
     for place, (name, array) in enumerate(arrays.items()):
-        if name in moved and trial >= LARGE:
+        if seeks and name in used and array.dtype.kind in "iuf" and (trial in ENDS or (trial > LARGE and not moved)):
+            changed[name] = _with_extreme(array, trial)
+        elif name in moved and trial >= LARGE and trial not in ENDS:
             sorts = re.search(r"sort\b", right.line) is not None
             made = _falling(array) if sorts and trial == _FALLING else _moved(array, trial, place)
             if array.dtype.kind == "f" and not finds:
@@ -292,6 +300,13 @@ def _with_second(numbers: Array, least: bool) -> Array:
     it."""
     made, at = numbers.copy(), int(numbers.argmin() if least else numbers.argmax())
     made.flat[[1, at]] = made.flat[[at, 1]]
+    return made
+
+
+def _with_extreme(numbers: Array, trial: int) -> Array:
+    """Return numbers of which the largest, in even trials the smallest, is at an end or at a border."""
+    made, at = numbers.copy(), int(numbers.argmax() if trial % 2 else numbers.argmin())
+    made.flat[[place_of(made.size, trial), at]] = made.flat[[at, place_of(made.size, trial)]]
     return made
 
 

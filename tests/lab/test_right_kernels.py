@@ -8,6 +8,7 @@ from engine.lab.checking import Checked, check_own
 from engine.lab.formula_traits import added_in, bounds_in, choices_in, compares_plainly, divisors_in
 from engine.lab.setups import setup_of
 from engine.lab.structures import element_of
+from tests.sentences import sentence
 
 ELEMENT = """__global__ void f(%s, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -66,6 +67,10 @@ RIGHT = (
     ("y = 1 / (1 + np.exp(-x))", FLOATS, "", "y[i] = 0.5f * tanhf(x[i] / 2) + 0.5f;"),
     ("y = np.tanh(x)", FLOATS, "", "y[i] = 1 - 2 / (expf(2 * x[i]) + 1);"),
     ("y = np.maximum(x, 0)", FLOATS, "", "y[i] = (x[i] + fabsf(x[i])) / 2;"),
+    ("y = np.cos(x) ** 2", FLOATS, "", "y[i] = 0.5f + 0.5f * cosf(2 * x[i]);"),
+    ("y = np.sin(x) * np.sin(x)", FLOATS, "", "y[i] = 1 - cosf(x[i]) * cosf(x[i]);"),
+    ("y = np.cosh(x)", FLOATS, "", "y[i] = 0.5f * (expf(x[i]) + expf(-x[i]));"),
+    ("y = np.log(1 + np.exp(x))", FLOATS, "", "y[i] = x[i] > 20 ? x[i] : log1pf(expf(x[i]));"),
     ("y = (x - m) / s", f"float m, float s, {FLOATS}", "3, 2", "y[i] = x[i] / s - m / s;"),
     ("y = (x - x[0]) ** 2", FLOATS, "", "y[i] = x[i] * x[i] - 2 * x[i] * x[0] + x[0] * x[0];"),
     ("y = x - x + x.mean()", FLOATS, "", "y[i] = 0; for (int k = 0; k < n; k++) y[i] += x[k] / n;"),
@@ -121,12 +126,49 @@ def test_a_right_kernel_is_right(line: str, parameters: str, arguments: str, bod
             y[i] = (q - s * s / n) / (n - 1);""",
         ),
         ("y = np.maximum(x, 0)", FLOATS, "", "y[i] = (x[i] + fabsf(x[i])) * 0.49999f;"),
+        ("y = np.cos(x) ** 2", FLOATS, "", "y[i] = 0.5f + 0.4999f * cosf(2 * x[i]);"),
+        ("y = np.log(1 + np.exp(x))", FLOATS, "", "y[i] = x[i] > 5 ? x[i] : log1pf(expf(x[i]));"),
         # a small number that is added
         ("y = x / np.sqrt(x * x + 1e-5)", FLOATS, "", "y[i] = x[i] * rsqrtf(x[i] * x[i]);"),
     ],
 )
 def test_its_near_miss_is_wrong(line: str, parameters: str, arguments: str, body: str) -> None:
     assert checked(line, parameters, arguments, body).measurement.status == "wrong"
+
+
+def test_a_part_of_a_line_that_is_too_large_for_a_float_is_named() -> None:
+    reason = checked("y = np.log(1 + np.exp(x))", FLOATS, "", "y[i] = logf(1 + expf(x[i]));").measurement.reason
+    assert reason and sentence("checking.too-large-part", reason)
+    assert "is inf instead of 124.25" in reason and "`np.exp(x)` is too large for a float32" in reason
+    other = checked("y = np.tanh(x)", FLOATS, "", "y[i] = 1 - 2 * expf(-2 * x[i]) / (1 + expf(-2 * x[i]));")
+    assert other.measurement.status == "wrong" and "too large" not in str(other.measurement.reason)
+
+
+@pytest.mark.parametrize(
+    ("line", "step"),
+    [
+        ("r = x.max()", "*r = max(*r, x[k]);"),
+        ("r = max(x)", "*r = max(*r, x[k]);"),
+        ("r = x.max() + x[0] // 2 - x[0] // 2", "*r = max(*r, x[k]);"),
+        ("r = np.max(np.abs(x))", "*r = max(*r, abs(x[k]));"),
+        ("r = (x == 7).any()", "*r |= x[k] == 7;"),
+    ],
+)
+@pytest.mark.parametrize(("bound", "right"), [("n", True), ("n - n % 64", False)])
+def test_a_last_part_of_a_block_that_is_left_out_is_found_at_another_size(
+    line: str, step: str, bound: str, right: bool
+) -> None:
+    start = "*r = -2147483647 - 1;" if "max" in line and "abs" not in line else ""
+    text = f"""__global__ void f(const int *x, int *r, int n) {{
+        if (threadIdx.x) return;
+        {start}
+        for (int k = 0; k < {bound}; k++) {step}
+    }}"""
+    setup = setup_of("f<<<1, 64>>>(int32[n]=random, int32[1]=zeros, n)", line)
+    found = check_own(setup, 128, text, "mine.cu")
+    assert (found.remark is None) == right
+    if not right:
+        assert found.remark and found.remark.startswith("Right at this N, but not at N = 127.")
 
 
 def test_a_number_with_the_low_bits_of_zero_is_not_zero() -> None:
