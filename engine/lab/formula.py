@@ -35,7 +35,7 @@ from engine.lab.bounded import (
     subtract,
     whole,
 )
-from engine.lab.numpy_functions import FUNCTIONS, OF_PARTS
+from engine.lab.numpy_functions import FUNCTIONS, MODES, OF_PARTS
 from engine.records import Array, Check, NotRunnable
 
 LONGEST, MOST_NODES = 400, 400
@@ -95,8 +95,7 @@ def check(line: str, arrays: Mapping[str, Array], numbers: Mapping[str, float], 
 def value_of(line: str, arrays: Mapping[str, Array], numbers: Mapping[str, float]) -> Value:
     """Evaluate a line of NumPy. NotRunnable: it is none, names what is not there, or takes too much memory."""
     tree = parse(line)
-    known = {name: exact(np.asarray(array)) for name, array in arrays.items()}
-    known |= {name: exact(np.asarray(number)) for name, number in numbers.items()}
+    known = {**arrays, **numbers}
     try:
         with np.errstate(all="ignore"):
             return _evaluate(tree, known, line)
@@ -173,13 +172,22 @@ def name_of(node: ast.Name) -> str:
 
 
 def _refuse_unknown(name: str, line: str) -> None:
-    if name not in FUNCTIONS and name not in OF_PARTS and name != CAST:
+    if name not in FUNCTIONS and name not in OF_PARTS and name not in (CAST, ASSIGNED):
         near = get_close_matches(name, [*FUNCTIONS, *OF_PARTS], 1)
         hint = f" Did you mean {near[0]}?" if near else ""
+        hint = f" Write {_INSTEAD[name]}." if name in _INSTEAD else hint
         raise NotRunnable(f"{line}: a formula has no function `{name}`.{hint}")
 
 
-def _evaluate(node: ast.expr, known: Mapping[str, Value], line: str) -> Value:
+_INSTEAD = {
+    "einsum": "the sum with @, .T and sum(axis=...)",
+    "histogram": "the bins as whole numbers into np.bincount(bins, minlength=...)",
+    "allclose": "the numbers that the kernel shall compute, which are compared within their bound",
+    "isclose": "np.abs(x - y) <= 1e-5 with a tolerance of your own",
+}
+
+
+def _evaluate(node: ast.expr, known: Mapping[str, Any], line: str) -> Value:
     def inner(part: ast.expr) -> Value:
         return _evaluate(part, known, line)
 
@@ -193,7 +201,7 @@ def _evaluate(node: ast.expr, known: Mapping[str, Value], line: str) -> Value:
                 near = get_close_matches(name, known, 1)
                 hint = f" Did you mean {near[0]}?" if near else ""
                 raise NotRunnable(f"{line}: there is no `{name}`; there are {', '.join(known)}.{hint}")
-            return known[name]
+            return exact(np.asarray(known[name]))
         case ast.UnaryOp(op=op, operand=operand) if type(op) in _UNARY:
             one = inner(operand)
             return Value(_UNARY[type(op)](one.of), one.off)
@@ -219,14 +227,43 @@ def _evaluate(node: ast.expr, known: Mapping[str, Value], line: str) -> Value:
             name, given = function_of(function, given)
             if name == CAST and len(given) == 2 and not keywords:
                 return _cast(inner(given[0]), _kind_of(given[1], line))
+            if name == ASSIGNED:
+                return _assigned(given, inner, line)
+            kinds = [_kind_of(each.value, line) for each in keywords if each.arg == "dtype"]
+            if kinds:
+                keywords = [each for each in keywords if each.arg != "dtype"]
+                return _cast(inner(ast.Call(function, node.args, keywords)), kinds[0])
             said = [each for each in keywords if not _is_none(each.value)]
-            named = {each.arg or "": whole(inner(each.value)) for each in said}
+            sides = [*given[2:3], *(each.value for each in said if each.arg == "mode")] if name in MODES else []
+            modes = [side.value for side in sides if isinstance(side, ast.Constant) and side.value in MODES[name]]
+            if modes:
+                given, said = given[:2], [each for each in said if each.arg != "mode"]
+            named = {each.arg or "": _keyword(each, inner) for each in said}
+            if modes:
+                named["mode"] = modes[0]
             if name in OF_PARTS:
                 if not given or not isinstance(given[0], ast.List | ast.Tuple):
                     raise NotRunnable(f"{line}: `{name}` takes a list of arrays, as in {name}([x, y]).")
                 return _joined(name, [inner(part) for part in given[0].elts], named)
             return _called(name, [inner(each) for each in given], named, line)
     raise NotRunnable(f"{line}: `{ast.unparse(node)}` is none of the operations of a formula.")
+
+
+def _keyword(each: ast.keyword, inner: Callable[[ast.expr], Value]) -> Any:
+    value = inner(each.value)
+    return value if each.arg == "weights" else whole(value)
+
+
+def _assigned(given: Sequence[ast.expr], inner: Callable[[ast.expr], Value], line: str) -> Value:
+    """Return an array of which a part has other numbers, as after y[1:-1] = x."""
+    match given:
+        case [ast.Subscript(value=array, slice=index), part]:
+            before, made = inner(array), inner(part)
+            kind = np.result_type(before.of, made.of)
+            of, off, at = before.of.astype(kind), before.off.copy(), _index(index, inner)
+            of[at], off[at] = made.of, made.off
+            return Value(of, off)
+    raise NotRunnable(f"{line}: only a part of an array can be assigned, as in y[1:-1] = x[2:].")
 
 
 def _is_share(part: ast.expr, divisor: ast.expr) -> bool:
@@ -263,6 +300,7 @@ def _is_none(node: ast.expr) -> bool:
 
 _CONSTANTS = {"pi": np.pi, "e": np.e, "inf": np.inf, "nan": np.nan}
 CAST = "astype"
+ASSIGNED = "assigned"  # of y[1:-1] = x, which is the line assigned(y[1:-1], x)
 KINDS = {"int": "int64", "float": "float64", "bool": "bool", "bool_": "bool"} | {
     f"{kind}{bits}": f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)
 } | {"float32": "float32", "float64": "float64"}  # fmt: skip
@@ -297,6 +335,8 @@ def _index(node: ast.expr, inner: Callable[[ast.expr], Value]) -> Any:
             return slice(*(None if part is None else whole(inner(part)) for part in (lower, upper, step)))
         case ast.Constant(value=None) | ast.Attribute(value=ast.Name(id="np"), attr="newaxis"):
             return None
+        case ast.Constant(value=value) if value is ...:
+            return ...
     return inner(node).of
 
 
@@ -323,7 +363,7 @@ _OF_AN_AXIS = frozenset((
 ))  # fmt: skip
 
 
-def _called(name: str, values: list[Value], named: dict[str, int], line: str) -> Value:
+def _called(name: str, values: list[Value], named: dict[str, Any], line: str) -> Value:
     if name not in FUNCTIONS:
         near = get_close_matches(name, [*FUNCTIONS, *OF_PARTS], 1)
         hint = f" Did you mean {near[0]}?" if near else ""
@@ -337,7 +377,7 @@ def _called(name: str, values: list[Value], named: dict[str, int], line: str) ->
         raise NotRunnable(f"{line}: `{name}` takes other arguments.") from None
 
 
-def _joined(name: str, values: Sequence[Value], named: dict[str, int]) -> Value:
+def _joined(name: str, values: Sequence[Value], named: dict[str, Any]) -> Value:
     room(sum(one.of.size for one in values))
     join: Callable[..., Array] = getattr(np, name)
     return Value(join([one.of for one in values], **named), join([one.off for one in values], **named))

@@ -8,7 +8,7 @@ from enum import IntEnum
 from math import isfinite
 
 from engine.lab.bounded import whole
-from engine.lab.formula import CAST, KINDS, function_of, name_of, parse, value_of
+from engine.lab.formula import ASSIGNED, CAST, KINDS, function_of, name_of, parse, value_of
 from engine.lab.numpy_functions import COMPARING, MOVING, OF_PARTS
 from engine.records import NotRunnable
 
@@ -25,16 +25,22 @@ def moved_in(line: str) -> frozenset[str]:
 
 
 def bounds_in(line: str, numbers: Mapping[str, float] | None = None) -> tuple[float, ...] | None:
-    """Return the numbers with which a line compares others, also 0 where it asks for a sign; None if it divides, as
-    they may become divisors.
+    """Return the numbers with which a line compares others, also 0 where it asks for a sign, and the whole numbers by
+    which it divides; None if it divides by others, as they may become divisors.
 
     `numbers`: the parameters that are numbers.
     """
     nodes = list(ast.walk(parse(line)))
-    if any(isinstance(node, ast.Div | ast.FloorDiv | ast.Mod) for node in nodes):
+    divisors = [
+        node.right
+        for node in nodes
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div | ast.FloorDiv | ast.Mod)
+    ]
+    if not all(map(_is_fixed, divisors)):
         return None
     sides = _compared(nodes)
     written = [side.value for side in sides if isinstance(side, ast.Constant)]
+    written += [each.value for each in divisors if isinstance(each, ast.Constant) and isinstance(each.value, int)]
     passed = [(numbers or {}).get(name_of(side)) for side in sides if isinstance(side, ast.Name)]
     calls = {function_of(node.func, node.args)[0] for node in nodes if isinstance(node, ast.Call)}
     written += [0] * bool(calls & _OF_ZERO)
@@ -159,7 +165,7 @@ def is_decided(line: str) -> bool:
     return False
 
 
-_TRUTHS = frozenset(("any", "all", "count_nonzero"))
+_TRUTHS = frozenset(("any", "all", "count_nonzero", "array_equal"))
 _ASKING = frozenset(("sum", "mean", "argmax", "argmin", CAST))
 
 
@@ -211,7 +217,7 @@ _MOVING = (ast.Name, ast.Constant, ast.Subscript, ast.List, ast.Tuple, ast.Compa
 _MOVES = frozenset((
     *MOVING, *COMPARING, *OF_PARTS, "maximum.reduce", "maximum.accumulate", "minimum.reduce", "minimum.accumulate",
     "max", "min", "argmax", "argmin", "sort", "argsort", "where", "clip", "any", "all", "count_nonzero", "pad", "take",
-    "unique", "searchsorted", "flatnonzero",
+    "unique", "searchsorted", "flatnonzero", "nonzero", "array_equal", "sorted", "flatten", "copy", "array", ASSIGNED,
 ))  # fmt: skip
 
 

@@ -229,6 +229,8 @@ def _moved(name: str) -> Callable[..., Value]:
         if name in ("repeat", "tile"):
             room(one.of.size * prod(numbers[:1]))
         move = getattr(np, name)
+        if name == "transpose" and numbers:
+            return Value(one.of.transpose(numbers), one.off.transpose(numbers))
         if name == "reshape":
             return Value(one.of.reshape(numbers), one.off.reshape(numbers))
         return Value(move(one.of, *numbers, **named), move(one.off, *numbers, **named))
@@ -270,12 +272,29 @@ def _eye(size: Value) -> Value:
     return exact(np.eye(whole(size)))
 
 
-def _bincount(one: Value, minlength: int = 0) -> Value:
-    room(max(minlength, int(one.of.max(initial=0))))
-    return exact(np.bincount(one.of.ravel(), minlength=minlength))
+def _bincount(one: Value, weights: Value | None = None, minlength: Value | int = 0) -> Value:
+    least, at = whole(minlength) if isinstance(minlength, Value) else minlength, one.of.ravel()
+    room(max(least, int(at.max(initial=0))))
+    counts = np.bincount(at, minlength=least)
+    if weights is None:
+        return exact(counts)
+
+    def total(numbers: Array) -> Array:
+        made = np.zeros(counts.shape, numbers.dtype)
+        np.add.at(made, at, numbers.ravel())
+        return made
+
+    made, squares = total(weights.of), total(weights.of.astype(np.float64) ** 2)
+    return rounded(made, total(weights.off) + SUM * np.sqrt(counts * squares) + in_turn(made, counts), SUM)
 
 
-def _where(condition: Value, one: Value, two: Value) -> Value:
+def _nonzero(condition: Value) -> Value:
+    return exact(np.array(np.nonzero(condition.of)))
+
+
+def _where(condition: Value, one: Value | None = None, two: Value | None = None) -> Value:
+    if one is None or two is None:
+        return _nonzero(condition)
     fits(condition, one, two)
     chosen = condition.of.astype(bool)
     made = np.where(chosen, one.of, two.of)
@@ -287,15 +306,54 @@ def _outer(one: Value, two: Value) -> Value:
     return multiply(Value(flat.of[:, None], flat.off[:, None]), Value(other.of[None, :], other.off[None, :]))
 
 
-def _convolve(one: Value, two: Value) -> Value:
+def _convolve(one: Value, two: Value, mode: str = "full") -> Value:
     if one.of.size * two.of.size > MOST_PRODUCTS:
         raise NotRunnable("The convolution of this formula takes too long: choose a smaller N.")
-    made = np.convolve(one.of, two.of, "same")
+
+    def convolve(one: Array, two: Array) -> Array:
+        return np.convolve(one, two, mode)  # type: ignore[call-overload, no-any-return]
+
+    made = convolve(one.of, two.of)
     if made.dtype.kind != "f":
         return rounded(made, 0.0)
-    carried = np.convolve(np.abs(one.of), two.off, "same") + np.convolve(one.off, np.abs(two.of), "same")
-    spread = SUM * np.sqrt(min(one.of.size, two.of.size) * np.convolve(one.of**2, two.of**2, "same"))
+    carried = convolve(np.abs(one.of), two.off) + convolve(one.off, np.abs(two.of))
+    spread = SUM * np.sqrt(min(one.of.size, two.of.size) * convolve(one.of**2, two.of**2))
     return rounded(made, carried + spread, SUM)
+
+
+def _correlate(one: Value, two: Value, mode: str = "valid") -> Value:
+    if two.of.size > one.of.size:
+        raise ValueError("the second array of a correlation is the shorter one")
+    return _convolve(one, indexed(two, slice(None, None, -1)), mode)
+
+
+def _diff(one: Value) -> Value:
+    return subtract(indexed(one, (..., slice(1, None))), indexed(one, (..., slice(None, -1))))
+
+
+def _inner(one: Value, two: Value) -> Value:
+    return matmul(one, _moved("transpose")(two))
+
+
+def _vdot(one: Value, two: Value) -> Value:
+    return matmul(_moved("ravel")(one), _moved("ravel")(two))
+
+
+def _ptp(one: Value, axis: int | None = None, keepdims: int = 0) -> Value:
+    return subtract(_of_axis("max")(one, axis, keepdims), _of_axis("min")(one, axis, keepdims))
+
+
+def _linspace(start: Value, stop: Value, num: Value | int = 50) -> Value:
+    count = whole(num) if isinstance(num, Value) else num
+    room(count)
+    return Value(np.linspace(start.of, stop.of, count), np.full(count, 4 * (np.abs(start.of) + np.abs(stop.of))))
+
+
+def _logaddexp(one: Value, two: Value) -> Value:
+    """Return log(exp(x) + exp(y)). A kernel may compute it as the larger number, and log(1 + ...)."""
+    fits(one, two)
+    made = np.logaddexp(one.of, two.of)
+    return rounded(made, one.off + two.off + 1.0, _HALF_UNITS["log"])
 
 
 # Functions that move numbers, that choose or compare them, others that round nothing, and those with a reduce and an
@@ -344,12 +402,16 @@ FUNCTIONS: dict[str, Callable[..., Value]] = {
     **{name: _between(name) for name in ("maximum", "minimum", "fmax", "fmin")},
     "add": add, "subtract": subtract, "multiply": multiply, "divide": divide, "true_divide": divide, "power": power,
     "negative": lambda one: Value(-one.of, one.off), "reciprocal": lambda one: divide(exact(np.asarray(1.0)), one),
-    "dot": matmul, "matmul": matmul, "inner": matmul, "vdot": matmul, "outer": _outer, "convolve": _convolve,
+    "dot": matmul, "matmul": matmul, "inner": _inner, "vdot": _vdot, "outer": _outer, "convolve": _convolve,
+    "correlate": _correlate, "ptp": _ptp, "linspace": _linspace, "logaddexp": _logaddexp, "nonzero": _nonzero,
+    "array_equal": lambda one, two: exact(np.asarray(np.array_equal(one.of, two.of))), "pow": power, "average": _mean,
+    "sorted": _sorted, "flatten": _moved("ravel"), "copy": lambda one: one, "array": lambda one: one,
+    "identity": _eye, "full_like": lambda one, number: _full(exact(np.asarray(one.of.shape)), number),
     "where": _where, "pad": _pad, "take": _take,
     "arange": _arange, "zeros": _filled(0.0), "ones": _filled(1.0), "full": _full, "eye": _eye, "bincount": _bincount,
     "zeros_like": lambda one: exact(np.zeros_like(one.of)), "ones_like": lambda one: exact(np.ones_like(one.of)),
     "len": lambda one: exact(np.asarray(len(one.of))),
-    "diff": lambda one: subtract(indexed(one, slice(1, None)), indexed(one, slice(None, -1))),
+    "diff": _diff,
     "clip": lambda one, low, high: _ordered(np.clip, one, low, high),
     "square": lambda one: multiply(one, one),
     "trace": lambda one: _sum(_moved("diag")(one)),
@@ -363,4 +425,6 @@ FUNCTIONS: dict[str, Callable[..., Value]] = {
     **{f"{name}.{how}": _of_ufunc(name, how) for name in REDUCING for how in ("reduce", "accumulate")},
 }  # fmt: skip
 # Functions of several arrays that are given as one list or tuple.
-OF_PARTS = ("concatenate", "stack", "hstack", "vstack")
+OF_PARTS = ("concatenate", "stack", "hstack", "vstack", "column_stack")
+# Functions that have a mode, with their modes.
+MODES = dict.fromkeys(("convolve", "correlate"), ("full", "same", "valid"))

@@ -52,12 +52,15 @@ _SIGNED = 2**63 - 1  # the largest whole number of a formula
 _ROOMY, _MOST_BITS = 2.0**29, 20  # a kernel may add two such numbers; bits that the usual numbers leave free
 _SAFE = 2**14  # sums of a few squares of such numbers are ints
 _BEYOND_INT = 2**22 + 1  # times 512 and more is no int
-_SHIFT = -1000.0  # exp() of numbers near this is 0 in every type, and infinite near its opposite
+# exp() of numbers near these is 0 in every type, and infinite near their opposites; a guess of a maximum is larger.
+_SHIFT, _SHIFT_OF_HALF = -2e6, -3e4
 
 
-_FINDS = re.compile(r"\b(max|min|argmax|argmin|sort|argsort)\b|\.(reduce|accumulate)\b")  # one of many numbers
+_FINDS = re.compile(
+    r"\b(max|min|argmax|argmin|sort|sorted|argsort|median|ptp)\b|\.(reduce|accumulate)\b"
+)  # one of many numbers
 _FINDS_LEAST = re.compile(r"\b(min|argmin|minimum)\b")
-_SEARCHES = re.compile(r"\b(max|min|argmax|argmin|maximum|minimum|sort|argsort|softmax)\b")
+_SEARCHES = re.compile(r"\b(max|min|argmax|argmin|maximum|minimum|sort|sorted|argsort|median|ptp|softmax)\b")
 
 
 def searches(right: Right | Formula | None) -> bool:
@@ -175,7 +178,7 @@ def _of_formula(
         if seeks and name in used and array.dtype.kind in "iuf" and (trial in ENDS or (trial > LARGE and not moved)):
             changed[name] = _with_extreme(array, trial)
         elif name in moved and trial >= LARGE and trial not in ENDS:
-            sorts = re.search(r"sort\b", right.line) is not None
+            sorts = re.search(r"sort(ed)?\b", right.line) is not None
             made = _falling(array) if sorts and trial == _FALLING else _moved(array, trial, place)
             if array.dtype.kind == "f" and not finds:
                 made = made / array.dtype.type(4)  # a kernel may add a few, as (x + abs(x)) / 2 does
@@ -249,11 +252,11 @@ def _beside(numbers: Array, added: float) -> Array:
 
 def _powers(numbers: Array, trial: int) -> Array:
     """Return numbers of which exp() is 0, or infinite for one in each row, unless the largest is subtracted."""
-    made = numbers.astype(np.float64)
+    made, shift = numbers.astype(np.float64), _SHIFT_OF_HALF if numbers.itemsize == 2 else _SHIFT
     if trial == LARGE:
-        made += _SHIFT
+        made += shift
     else:
-        made[..., turned_place(made.shape[-1], trial)] -= _SHIFT
+        made[..., turned_place(made.shape[-1], trial)] -= shift
     return made.astype(numbers.dtype)
 
 
@@ -279,6 +282,9 @@ def _with_bounds(numbers: Array, bounds: Sequence[float], beside: Sequence[float
         fit += [np.copysign(max(abs(value), least), value) for value in np.concatenate(following)]
     for place, value in enumerate(fit, 1):
         made.flat[place :: 2 + len(fit)] = value
+    last = made.flat[-(made.size // 4) :] if fit else made[:0]
+    if last.size:  # there they are neighbours, each of each other
+        made.flat[-last.size :] = np.random.default_rng(last.size).permutation(last)
     return made
 
 
@@ -304,9 +310,14 @@ def _with_second(numbers: Array, least: bool) -> Array:
 
 
 def _with_extreme(numbers: Array, trial: int) -> Array:
-    """Return numbers of which the largest, in even trials the smallest, is at an end or at a border."""
-    made, at = numbers.copy(), int(numbers.argmax() if trial % 2 else numbers.argmin())
-    made.flat[[place_of(made.size, trial), at]] = made.flat[[at, place_of(made.size, trial)]]
+    """Return numbers of which the largest, in even trials the smallest, is at an end or at a border; if it is at an
+    end, the smallest or the largest is at the other one."""
+    made, place = numbers.copy(), place_of(numbers.size, trial)
+    other = {0: numbers.size - 1, numbers.size - 1: 0}.get(place)
+    for to, largest in ((other, not trial % 2), (place, bool(trial % 2))):
+        at = int(made.argmax() if largest else made.argmin())
+        if to is not None:
+            made.flat[[to, at]] = made.flat[[at, to]]
     return made
 
 

@@ -197,12 +197,30 @@ def test_a_search_that_leaves_out_the_first_number_is_wrong_though_it_compares_w
         ("r = np.abs(x).max()", "for (int i = 0; i < n; i++) *r = max(*r, abs(x[i]));", "-x[i]"),
         ("r = np.abs(x).max()", "for (int i = 0; i < n; i++) *r = max(*r, abs(x[i]));", "x[i]"),
         ("r = np.bincount(x)[:1]", "for (int i = 0; i < n; i++) *r += x[i] == 0;", "false"),
+        ("r = (x % 400 == 0).sum() + x[0] - x[0]", "for (int i = 0; i < n; i++) *r += x[i] % 400 == 0;", "false"),
+        (
+            "r = ((x[1:] == 9) & (x[:-1] == 9)).sum() + 1",
+            "for (int i = *r = 1; i < n; i++) *r += x[i] == 9 && x[i - 1] == 9;",
+            "true",
+        ),
+        (
+            "r = x.max() - x.min()",
+            "int l = *x, m = l; for (int i = 0; i < n; i++) l = min(l, x[i]), m = max(m, x[i]); *r = m - l;",
+            "i < n - 1",
+        ),
+        (
+            "r = x.max() - x.min()",
+            "int l = *x, m = l; for (int i = 0; i < n; i++) l = min(l, x[i]), m = max(m, x[i]); *r = m - l;",
+            "l = 0",
+        ),
     ],
 )
 def test_a_search_misses_no_number(line: str, body: str, wrong: str) -> None:
     kind = "unsigned" if "bincount" in line else "int"
     call = f"f<<<1, 1>>>({'uint32' if kind == 'unsigned' else 'int32'}[n]=random, int32[1]=zeros, n)"
-    near = body.replace({"int i = 2": "int i = 1", "false": "x[i] == 0"}.get(wrong, "abs(x[i])"), wrong)
+    parts = {"int i = 2": "int i = 1", "false": "x[i] == 0" if "400" not in line else "x[i] % 400 == 0",
+             "true": "x[i] == 9", "i < n - 1": "i < n", "l = 0": "l = *x"}  # fmt: skip
+    near = body.replace(parts.get(wrong, "abs(x[i])"), wrong)
     for each, status in ((body, "ok"), (near, "wrong")):
         text = f"__global__ void f(const {kind} *x, int *r, int n) {{ {each} }}"
         assert check_own(setup_of(call, line), 100, text, "mine.cu").measurement.status == status
@@ -226,7 +244,9 @@ def test_a_radius_stays_that_of_its_weights() -> None:
         for (int k = -r; k <= r; k++) sum += w[r - k] * x[i + k];
         y[i - r] = sum;
     }"""
-    setup = setup_of("f<<<3, 128>>>(int32[n]=random, int32[7]=random, int32[n], 3, n)", "y = np.convolve(x, w)[r:-r]")
+    setup = setup_of(
+        "f<<<3, 128>>>(int32[n]=random, int32[7]=random, int32[n], 3, n)", "y = np.convolve(x, w, 'same')[r:-r]"
+    )
     found = check_own(setup, 300, text, "mine.cu")
     assert (found.measurement.status, found.remark) == ("ok", None)
 
@@ -266,4 +286,7 @@ def test_divisors_and_plain_comparisons() -> None:
     assert divisors_in("x // k + m * x % 2") == {"k"}
     assert compares_plainly("where(x[1:] > -5, x.max() < y, 2 * x)") and not compares_plainly("x * x > 5")
     assert bounds_in("where(x > t, 3, y == 2)", {"t": 0.5}) == (2, 0.5)
+    assert {*(bounds_in("where(x % 4 == 0, x / 2, 9)") or ())} == {0, 4, 2} and bounds_in(
+        "where(x > 0, 7 // x, 0)"
+    ) is None
     assert added_in("x * 0.001 + 1e-5 + y") == 1e-5 and choices_in("clip(x, a, b) + (x > c) * b") == {"a", "c", "x"}
