@@ -84,12 +84,27 @@ def check(line: str, arrays: Mapping[str, Array], numbers: Mapping[str, float], 
         tiny = float(kind.tiny)
         bound = float(kind.eps) / 2 * (_SLACK * off + np.abs(wanted)) + max(tiny, min(_FLUSHED * tiny, _NOTHING))
         return checks.within(flat, wanted, bound, note, columns)
+    steps = _steps_of(line, arrays, numbers, made)
     if wanted.dtype.kind == "f":
         if not np.array_equal(wanted, np.trunc(wanted)) or np.abs(wanted).max() >= 2**63:
             other = "fractions" if np.isfinite(wanted).all() and np.abs(wanted).max() < 2**63 else "larger numbers"
             raise NotRunnable(f"`{out}` holds whole numbers, but {line} has {other}: give it a floating-point type.")
         wanted = wanted.astype(np.int64)
+    if steps.any():
+        return checks.within(flat, wanted.astype(flat.dtype), steps, note, columns)
     return checks.equal(flat, wanted.astype(flat.dtype), note, columns)
+
+
+def _steps_of(line: str, arrays: Mapping[str, Array], numbers: Mapping[str, float], made: Value) -> Array:
+    """Return by how much the whole numbers of a line may be off, where a float rounds a fraction to another one."""
+    match parse(line):
+        case ast.Call(func=function, args=given):
+            name, given = function_of(function, given)
+            if name == CAST and made.of.dtype.kind in "iu":
+                made = FUNCTIONS["trunc"](value_of(ast.unparse(given[0]), arrays, numbers))
+    if made.of.dtype.kind != "f":
+        return np.zeros(1)
+    return np.floor(np.ravel(made.off) * np.finfo(np.float32).eps / 2)
 
 
 def value_of(line: str, arrays: Mapping[str, Array], numbers: Mapping[str, float]) -> Value:

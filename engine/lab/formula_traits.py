@@ -40,7 +40,12 @@ def bounds_in(line: str, numbers: Mapping[str, float] | None = None) -> tuple[fl
         return None
     sides = _compared(nodes)
     written = [side.value for side in sides if isinstance(side, ast.Constant)]
-    written += [each.value for each in divisors if isinstance(each, ast.Constant) and isinstance(each.value, int)]
+    written += [
+        node.right.value
+        for node in nodes
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv | ast.Mod)
+        if isinstance(node.right, ast.Constant) and isinstance(node.right.value, int)
+    ]
     passed = [(numbers or {}).get(name_of(side)) for side in sides if isinstance(side, ast.Name)]
     calls = {function_of(node.func, node.args)[0] for node in nodes if isinstance(node, ast.Call)}
     written += [0] * bool(calls & _OF_ZERO)
@@ -165,7 +170,10 @@ def is_decided(line: str) -> bool:
     return False
 
 
-_TRUTHS = frozenset(("any", "all", "count_nonzero", "array_equal"))
+_TRUTHS = frozenset((
+    "any", "all", "count_nonzero", "array_equal",
+    *(f"{name}.reduce" for name in ("bitwise_or", "bitwise_and", "logical_or", "logical_and")),
+))  # fmt: skip
 _ASKING = frozenset(("sum", "mean", "argmax", "argmin", CAST))
 
 

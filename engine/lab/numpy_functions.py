@@ -246,6 +246,11 @@ def _between(name: str) -> Callable[..., Value]:
     return lambda one, two: _ordered(getattr(np, name), one, two)
 
 
+def _stepped(name: str) -> Callable[[Value], Value]:
+    """Return a function to whole numbers. A number beside a step may be on the other side of it in a kernel."""
+    return lambda one: _ordered(getattr(np, name), one)
+
+
 def _arange(*given: Value) -> Value:
     numbers = [whole(each) for each in given]
     room(len(range(*numbers)))
@@ -371,6 +376,7 @@ EXACT = (
     "floor_divide", "isnan", "isinf", "isfinite", "signbit", "copysign", "bitwise_and", "bitwise_or", "bitwise_xor",
     "invert", "left_shift", "right_shift", "bitwise_count", "gcd", "lcm",
 )  # fmt: skip
+STEPS = ("floor", "ceil", "trunc", "rint")
 REDUCING = ("maximum", "minimum", "bitwise_and", "bitwise_or", "bitwise_xor", "logical_and", "logical_or")
 
 
@@ -400,6 +406,7 @@ FUNCTIONS: dict[str, Callable[..., Value]] = {
     **{name: _moved(name) for name in MOVING},
     **{name: _chosen(name) for name in (*COMPARING, *EXACT)},
     **{name: _between(name) for name in ("maximum", "minimum", "fmax", "fmin")},
+    **{name: _stepped(name) for name in STEPS},
     "add": add, "subtract": subtract, "multiply": multiply, "divide": divide, "true_divide": divide, "power": power,
     "negative": lambda one: Value(-one.of, one.off), "reciprocal": lambda one: divide(exact(np.asarray(1.0)), one),
     "dot": matmul, "matmul": matmul, "inner": _inner, "vdot": _vdot, "outer": _outer, "convolve": _convolve,

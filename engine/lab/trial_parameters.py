@@ -62,7 +62,7 @@ def _factors(
 ) -> dict[str, float]:
     """Return other numbers for the factors and thresholds of a line."""
     small, divisors = _small(setup, passed), divisors_in(right.line)
-    factors = {*floats, *(small & factors_in(right.line))} & names_in(right.line)
+    factors = {*floats, *((small | _larger(setup, passed)) & factors_in(right.line))} & names_in(right.line)
     bounds = (_typed(setup, passed) - small) & choices_in(right.line)
     smaller = {name: passed[name] - trial for name in bounds if passed[name] > trial}  # a size may be smaller
     now = {**passed, **smaller}
@@ -129,6 +129,12 @@ def _small(setup: Setup, passed: Mapping[str, Any], times: int = 2) -> set[str]:
     how often they are less than any."""
     sides = [side for one in passed.values() if isinstance(one, np.ndarray) for side in one.shape if side > 1]
     return {name for name in _typed(setup, passed) if times * abs(passed[name]) < min(sides, default=0)}
+
+
+def _larger(setup: Setup, passed: Mapping[str, Any]) -> set[str]:
+    """Return the whole numbers that are written in the launch, and are larger than all of its arrays."""
+    most = max((one.size for one in passed.values() if isinstance(one, np.ndarray)), default=0)
+    return {name for name in _typed(setup, passed) if passed[name] > most}
 
 
 def _parts_of_sides(setup: Setup, passed: Mapping[str, Any]) -> set[str]:
