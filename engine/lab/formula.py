@@ -302,6 +302,8 @@ def function_of(function: ast.expr, given: list[ast.expr]) -> tuple[str, list[as
             return f"{name}.{how}", given
         case ast.Attribute(value=ast.Attribute(value=ast.Name(id="np"), attr="linalg"), attr=name):
             return name, given
+        case ast.Name(id="max" | "min" as name) if len(given) == 2:  # Python's own: the second is no axis
+            return f"{name}imum", given
         case ast.Name(id=name) | ast.Attribute(value=ast.Name(id="np"), attr=name):
             return name, given
         case ast.Attribute(value=own, attr=name):

@@ -18,8 +18,8 @@ import numpy as np
 
 from engine.lab.arguments import ARRAY, Argument, Structure, argument_of, written_fields
 from engine.lab.expressions import evaluate
-from engine.lab.formula import ASSIGNED, parse, part_too_large
 from engine.lab.formula import check as check_formula
+from engine.lab.formula import parse, part_too_large
 from engine.lab.host_launch import AS_PROPOSED, HostArgument, HostLaunch, launch_in_text
 from engine.lab.instances import typed_parameters
 from engine.lab.references import REFERENCES, check_against, reference_named
@@ -34,6 +34,7 @@ from engine.lab.signatures import (
     numbers_in,
     strides,
 )
+from engine.lab.statements import one_statement
 from engine.lab.structures import Element, element_of, fields_in, length_of, mixed_element
 from engine.lab.top_level import declarations, parts, uncommented
 from engine.records import Array, Check, NotRunnable
@@ -320,8 +321,8 @@ def _within(argument: Argument | Structure, word: str, every: Sequence[Argument 
 
 def right_of(words: str) -> Right | Formula:
     """Return a named reference, or a formula; `x *= 2`, `y[1:-1] = x[2:]` and `np.add.at(y, at, x)` are formulas of the
-    whole array. NotRunnable: the words are neither."""
-    words = _of_whole_array(words)
+    whole array, and so are several statements. NotRunnable: the words are neither."""
+    words = one_statement(words)
     found = _RIGHT.fullmatch(words)
     plain = found is not None and all(_PLAIN.fullmatch(part.strip()) for part in parts(found[3]))
     if found is None or not plain or (found[2] not in REFERENCES and found[2].isidentifier()):
@@ -335,28 +336,6 @@ def right_of(words: str) -> Right | Formula:
     if len(given) < len(reference.reads):
         raise NotRunnable(f"The reference {reference.title} reads {', '.join(reference.reads)}: name the arrays.")
     return Right(found[1], found[2], given)
-
-
-_UPDATED = re.compile(r"\s*(\w+)\s*(\*\*|//|<<|>>|[-+*/%@&|^])=(?!=)(.+)", re.DOTALL)
-_PART = re.compile(r"\s*(\w+)\s*(\[.{1,200}?\])\s*=(?!=)(.+)", re.DOTALL)
-_ADDED_AT = re.compile(r"\s*np\.add\.at\s*\(\s*(\w+)\s*,(.+)\)\s*", re.DOTALL)
-
-
-def _of_whole_array(words: str) -> str:
-    """Return a statement that changes an array as the line of the whole array."""
-    if updated := _UPDATED.fullmatch(words):
-        name, operator, line = updated.groups()
-        return f"{name} = {name} {operator} ({line.strip()})"
-    if part := _PART.fullmatch(words):
-        name, at, line = part.groups()
-        return f"{name} = {ASSIGNED}({name}{at}, {line.strip()})"
-    added = _ADDED_AT.fullmatch(words)
-    given = parts(added[2]) if added else []
-    if added and len(given) == 2:
-        at, numbers = (one.strip() for one in given)
-        weights = "" if numbers == "1" else f"weights={numbers}, "
-        return f"{added[1]} = {added[1]} + np.bincount({at}, {weights}minlength={added[1]}.size)"
-    return words
 
 
 def check_right(right: Right | Formula, passed: Mapping[str, object], after: Mapping[str, Array]) -> Check:

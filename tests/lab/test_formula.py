@@ -125,6 +125,19 @@ def test_what_a_function_cannot_do_is_said(line: str, sentence: str) -> None:
         value_of(line, KNOWN, {})
 
 
+def test_the_least_of_two_numbers_has_no_axis() -> None:
+    assert value_of("min(x[0], y[0])", KNOWN, {}).of == min(X[0], Y[0])
+    assert value_of("max(A.sum(), 1)", KNOWN, {}).of == max(float(A.astype(float).sum()), 1)
+    assert value_of("A.max(1)", KNOWN, {}).of.shape == (24,)
+
+
+def test_statements_that_double_a_line_are_refused_soon() -> None:
+    with pytest.raises(NotRunnable, match="at most"):
+        right_of("y0 = x + x;" + ";".join(f"y{at + 1} = y{at} + y{at}" for at in range(60)))
+    with pytest.raises(NotRunnable, match="'import numpy as np' sets no name: write statements"):
+        right_of("import numpy as np; y = x")
+
+
 def test_an_array_of_other_numbers_is_refused_only_where_a_line_names_it() -> None:
     arrays = {"x": X, "z": np.ones(3, np.complex64)}
     assert value_of("2 * x", arrays, {}).of.size == 1000
@@ -142,6 +155,11 @@ def test_an_array_of_other_numbers_is_refused_only_where_a_line_names_it() -> No
         ("np.add.at(y, in, x[:64])", "y + np.bincount(in, weights=x[:64], minlength=y.size)"),
         ("np.add.at(y, in, 1)", "y + np.bincount(in, minlength=y.size)"),
         ("y = x[:] == 3", "x[:] == 3"),
+        ("m = x.max(); y = x - m", "x - (x.max())"),
+        ("s = x + 1\ny = s * s.sum(axis=0)\ny = y - 1", "((x + 1) * (x + 1).sum(axis=0)) - 1"),
+        ("m = x.max(); x = x - m; y = x + m", "(x - (x.max())) + (x.max())"),
+        ("y = where(x > 0,\n x, 0);", "where(x > 0,  x, 0)"),
+        ("y[0] = 0; y[1:] = x[:-1]", "assigned((assigned(y[0], 0))[1:], x[:-1])"),
     ],
 )
 def test_a_statement_that_changes_an_array_is_a_line_of_the_whole_array(words: str, line: str) -> None:
