@@ -244,6 +244,10 @@ _ADDING = frozenset((
 ))  # fmt: skip
 _COUNTING = frozenset(("sign", "bitwise_count"))
 _BOUNDED = frozenset((*_ADDING, *_COUNTING, *_MOVES, "abs", "absolute", "floor_divide", "mod", "remainder"))
+_SEEKING = frozenset((
+    "max", "min", "maximum", "minimum", "fmax", "fmin", "sort", "sorted", "maximum.reduce", "maximum.accumulate",
+    "minimum.reduce", "minimum.accumulate",
+))  # fmt: skip
 _OF_BITS = frozenset(("bitwise_and", "bitwise_or", "bitwise_xor", "invert"))
 
 
@@ -252,7 +256,10 @@ def wraps_in(line: str, numbers: Collection[str] = ()) -> frozenset[str]:
     type, also where they are too large for it; none for other lines. `numbers`: the parameters that are small positive
     numbers, which do for divisors and shifts what constants do."""
     tree = _Numbered(numbers).visit(parse(line))
-    return names_in(line) if _whole_of(tree) else frozenset()
+    calls = {function_of(node.func, node.args)[0] for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    # A kernel may compute before it chooses, as the largest 2 * x for twice the largest x.
+    least = _Whole.EXACT if calls & _SEEKING else _Whole.WRAPPED
+    return names_in(line) if _whole_of(tree) >= least else frozenset()
 
 
 class _Numbered(ast.NodeTransformer):

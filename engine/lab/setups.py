@@ -324,15 +324,17 @@ def right_of(words: str) -> Right | Formula:
     whole array, and so are several statements. NotRunnable: the words are neither."""
     words = one_statement(words)
     found = _RIGHT.fullmatch(words)
-    plain = found is not None and all(_PLAIN.fullmatch(part.strip()) for part in parts(found[3]))
-    if found is None or not plain or (found[2] not in REFERENCES and found[2].isidentifier()):
+    given = tuple(part.strip() for part in parts(found[3])) if found else ()
+    known = REFERENCES.get(found[2]) if found else None
+    # A reference with more arguments than it takes is NumPy's function of that name, as max(x, 0).
+    plain = all(map(_PLAIN.fullmatch, given)) and (not known or len(given) <= len(known.reads) + len(known.numbers))
+    if found is None or not plain or (known is None and found[2].isidentifier()):
         out, equals, line = words.partition("=")
         if not equals or not out.strip().isidentifier():
             raise NotRunnable(f"{words!r} is not what is right, such as y = saxpy(x, y, 2) or y = 2 * x + y.")
         parse(line)
         return Formula(out.strip(), line.strip())
     reference = reference_named(found[2])
-    given = tuple(part.strip() for part in parts(found[3]))
     if len(given) < len(reference.reads):
         raise NotRunnable(f"The reference {reference.title} reads {', '.join(reference.reads)}: name the arrays.")
     return Right(found[1], found[2], given)

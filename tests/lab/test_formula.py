@@ -155,6 +155,7 @@ def test_an_array_of_other_numbers_is_refused_only_where_a_line_names_it() -> No
         ("np.add.at(y, in, x[:64])", "y + np.bincount(in, weights=x[:64], minlength=y.size)"),
         ("np.add.at(y, in, 1)", "y + np.bincount(in, minlength=y.size)"),
         ("y = x[:] == 3", "x[:] == 3"),
+        ("y = max(x, 0)", "max(x, 0)"),
         ("m = x.max(); y = x - m", "x - (x.max())"),
         ("s = x + 1\ny = s * s.sum(axis=0)\ny = y - 1", "((x + 1) * (x + 1).sum(axis=0)) - 1"),
         ("m = x.max(); x = x - m; y = x + m", "(x - (x.max())) + (x.max())"),

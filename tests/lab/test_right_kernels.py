@@ -159,6 +159,7 @@ def test_a_part_of_a_line_that_is_too_large_for_a_float_is_named() -> None:
         ("r = x.max()", "*r = max(*r, x[k]);"),
         ("r = max(x)", "*r = max(*r, x[k]);"),
         ("r = x.max() + x[0] // 2 - x[0] // 2", "*r = max(*r, x[k]);"),
+        ("r = 2 * x.max()", "*r = max(*r, 2 * x[k]);"),
         ("r = np.max(np.abs(x))", "*r = max(*r, abs(x[k]));"),
         ("r = (x == 7).any()", "*r |= x[k] == 7;"),
     ],
