@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import cycle
+from itertools import cycle, product
 from math import prod
 from typing import Any
 
@@ -44,10 +44,10 @@ from engine.lab.kernels import KernelRun, OwnKernel, Sizes, kernel
 from engine.lab.marks import Mark, compiler_marks, finding_marks, warning_marks
 from engine.lab.recording import record_rung
 from engine.lab.references import reference_named
-from engine.lab.setups import Launching, Right, Setup, check_right, launching
+from engine.lab.setups import Formula, Launching, Right, Setup, check_right, launching, too_large_part
 from engine.lab.signatures import bare, kernels_in
 from engine.lab.top_level import declarations
-from engine.lab.trials import LARGE, ORDERS, SEARCHED, fitting, no_number, searches, trial_of
+from engine.lab.trials import ENDS, LARGE, ORDERS, SEARCHED, fitting, no_number, searches, trial_of
 from engine.machine.environment import environment
 from engine.model.estimate import Estimate
 from engine.plan import plan, settle
@@ -199,9 +199,10 @@ def check_own(
         other = _checked_own(setup, several, text, file_name, schedule, LARGE)
         if _is_missed(other):
             return _differs(other, several, numbers=True, asked=schedule)
-    for size in _sizes_near(fewer, setup) if setup.sized else ():
-        other = _checked_own(setup, size, text, file_name, schedule)
-        if _is_missed(other):
+    trials = (None, *ENDS) if searches(setup.right) else (None,)
+    for size, trial in product(_sizes_near(fewer, setup) if setup.sized else (), trials):
+        other = _checked_own(setup, size, text, file_name, schedule, trial)
+        if _is_missed(other) and (trial is None or other.measurement.status == "wrong"):
             return _only_here(found, other, size)
     left = _left_behind(setup, fewer, text, file_name)
     return found if left is None else replace(found, remark=left)
@@ -370,7 +371,22 @@ def _checked_own(
     except _FAILURES as error:
         return _failed(asked, error, file_name)
     made_of = _record(asked, own, run, found, _changed_inputs(setup, made, own, run))
+    too_large = _too_large(setup, run, found) if found else None
+    if too_large:
+        measured = made_of.measurement
+        made_of = replace(made_of, measurement=replace(measured, reason=f"{measured.reason} {too_large}"))
     return replace(made_of, barred=why_barred(None, [(own.source, own.symbol)]))
+
+
+def _too_large(setup: Setup, run: KernelRun, found: Check) -> str | None:
+    """Return a sentence if a number is wrong for being infinite or no number, and a part of the line is too large for
+    the type of the answer."""
+    right = setup.right
+    if found.ok or np.isfinite(found.result) or not np.isfinite(found.expected) or not isinstance(right, Formula):
+        return None
+    kind = run.arrays[right.out].dtype
+    part = too_large_part(right, run.passed, kind)
+    return part and f"`{part}` is too large for a {kind} in this run: the kernel has to do without it."
 
 
 def _prepared(setup: Setup, n: int, text: str, file_name: str) -> tuple[OwnKernel, Launching]:

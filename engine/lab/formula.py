@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from keyword import kwlist
 from typing import Any
@@ -35,7 +35,7 @@ from engine.lab.bounded import (
     subtract,
     whole,
 )
-from engine.lab.numpy_functions import FUNCTIONS, OF_PARTS
+from engine.lab.numpy_functions import FUNCTIONS, MODES, OF_PARTS
 from engine.records import Array, Check, NotRunnable
 
 LONGEST, MOST_NODES = 400, 400
@@ -76,25 +76,41 @@ def check(line: str, arrays: Mapping[str, Array], numbers: Mapping[str, float], 
         # Infinities and NaN must be the same; a number below the smallest normal one may have become zero
         # before it was multiplied, as 1 / (1 + exp(-x)) has in x / (1 + exp(-x)).
         same = ~np.isfinite(cast) & ((cast == flat) | (np.isnan(cast) & np.isnan(flat)))
+        # A kernel may halve a sum that has become infinite, as in (exp(x) + exp(-x)) / 2.
+        same |= np.isinf(flat) & (np.sign(flat) == np.sign(wanted)) & (np.abs(wanted) > np.finfo(flat.dtype).max / 4)
         off = np.where(np.isfinite(off), off, _OVERFLOWED * np.abs(wanted))
         flat, wanted, off = (np.where(same, 0, each) for each in (flat, wanted.astype(np.float64), off))
         kind = np.finfo(flat.dtype)
         tiny = float(kind.tiny)
         bound = float(kind.eps) / 2 * (_SLACK * off + np.abs(wanted)) + max(tiny, min(_FLUSHED * tiny, _NOTHING))
         return checks.within(flat, wanted, bound, note, columns)
+    steps = _steps_of(line, arrays, numbers, made)
     if wanted.dtype.kind == "f":
         if not np.array_equal(wanted, np.trunc(wanted)) or np.abs(wanted).max() >= 2**63:
             other = "fractions" if np.isfinite(wanted).all() and np.abs(wanted).max() < 2**63 else "larger numbers"
             raise NotRunnable(f"`{out}` holds whole numbers, but {line} has {other}: give it a floating-point type.")
         wanted = wanted.astype(np.int64)
+    if steps.any():
+        return checks.within(flat, wanted.astype(flat.dtype), steps, note, columns)
     return checks.equal(flat, wanted.astype(flat.dtype), note, columns)
+
+
+def _steps_of(line: str, arrays: Mapping[str, Array], numbers: Mapping[str, float], made: Value) -> Array:
+    """Return by how much the whole numbers of a line may be off, where a float rounds a fraction to another one."""
+    match parse(line):
+        case ast.Call(func=function, args=given):
+            name, given = function_of(function, given)
+            if name == CAST and made.of.dtype.kind in "iu":
+                made = FUNCTIONS["trunc"](value_of(ast.unparse(given[0]), arrays, numbers))
+    if made.of.dtype.kind != "f":
+        return np.zeros(1)
+    return np.floor(np.ravel(made.off) * np.finfo(np.float32).eps / 2)
 
 
 def value_of(line: str, arrays: Mapping[str, Array], numbers: Mapping[str, float]) -> Value:
     """Evaluate a line of NumPy. NotRunnable: it is none, names what is not there, or takes too much memory."""
     tree = parse(line)
-    known = {name: exact(np.asarray(array)) for name, array in arrays.items()}
-    known |= {name: exact(np.asarray(number)) for name, number in numbers.items()}
+    known = {**arrays, **numbers}
     try:
         with np.errstate(all="ignore"):
             return _evaluate(tree, known, line)
@@ -107,17 +123,37 @@ def value_of(line: str, arrays: Mapping[str, Array], numbers: Mapping[str, float
 def largest_whole(line: str, arrays: Mapping[str, Array], numbers: Mapping[str, float]) -> float:
     """Return the largest whole number, without its sign, of a line and of all its parts; infinite if one is a
     fraction. NotRunnable: the line has no value."""
-    parts = [part for part in ast.walk(parse(line)) if isinstance(part, ast.BinOp | ast.Call | ast.UnaryOp | ast.Name)]
-    inside = {id(part.func) for part in parts if isinstance(part, ast.Call)}
     largest = 0.0
-    for part in parts:
-        if id(part) in inside or (isinstance(part, ast.Name) and name_of(part) not in {*arrays, *numbers}):
-            continue  # the name of a function
-        made = value_of(ast.unparse(part), arrays, numbers).of
+    for _, made in _values_of_parts(line, arrays, numbers):
         if made.dtype.kind == "f":
             return np.inf
         largest = max(largest, float(np.abs(made.astype(np.float64)).max(initial=0)))
     return largest
+
+
+def part_too_large(
+    line: str, arrays: Mapping[str, Array], numbers: Mapping[str, float], kind: np.dtype[Any]
+) -> str | None:
+    """Return the shortest part of a line that has a number larger than a floating-point type can hold; None if there is
+    none, or the line has no value."""
+    most = float(np.finfo(kind).max)
+    try:
+        large = [part for part, made in _values_of_parts(line, arrays, numbers) if np.any(np.abs(made) > most)]
+    except NotRunnable:
+        return None
+    return min(large, key=len, default=None)
+
+
+def _values_of_parts(
+    line: str, arrays: Mapping[str, Array], numbers: Mapping[str, float]
+) -> Iterator[tuple[str, Array]]:
+    """Yield the parts of a line with their values. NotRunnable: one has none."""
+    parts = [part for part in ast.walk(parse(line)) if isinstance(part, ast.BinOp | ast.Call | ast.UnaryOp | ast.Name)]
+    inside = {id(part.func) for part in parts if isinstance(part, ast.Call)}
+    for part in parts:
+        if id(part) in inside or (isinstance(part, ast.Name) and name_of(part) not in {*arrays, *numbers}):
+            continue  # the name of a function
+        yield ast.unparse(part), value_of(ast.unparse(part), arrays, numbers).of
 
 
 def parse(line: str) -> ast.expr:
@@ -151,13 +187,22 @@ def name_of(node: ast.Name) -> str:
 
 
 def _refuse_unknown(name: str, line: str) -> None:
-    if name not in FUNCTIONS and name not in OF_PARTS and name != CAST:
+    if name not in FUNCTIONS and name not in OF_PARTS and name not in (CAST, ASSIGNED):
         near = get_close_matches(name, [*FUNCTIONS, *OF_PARTS], 1)
         hint = f" Did you mean {near[0]}?" if near else ""
+        hint = f" Write {_INSTEAD[name]}." if name in _INSTEAD else hint
         raise NotRunnable(f"{line}: a formula has no function `{name}`.{hint}")
 
 
-def _evaluate(node: ast.expr, known: Mapping[str, Value], line: str) -> Value:
+_INSTEAD = {
+    "einsum": "the sum with @, .T and sum(axis=...)",
+    "histogram": "the bins as whole numbers into np.bincount(bins, minlength=...)",
+    "allclose": "the numbers that the kernel shall compute, which are compared within their bound",
+    "isclose": "np.abs(x - y) <= 1e-5 with a tolerance of your own",
+}
+
+
+def _evaluate(node: ast.expr, known: Mapping[str, Any], line: str) -> Value:
     def inner(part: ast.expr) -> Value:
         return _evaluate(part, known, line)
 
@@ -171,7 +216,7 @@ def _evaluate(node: ast.expr, known: Mapping[str, Value], line: str) -> Value:
                 near = get_close_matches(name, known, 1)
                 hint = f" Did you mean {near[0]}?" if near else ""
                 raise NotRunnable(f"{line}: there is no `{name}`; there are {', '.join(known)}.{hint}")
-            return known[name]
+            return exact(np.asarray(known[name]))
         case ast.UnaryOp(op=op, operand=operand) if type(op) in _UNARY:
             one = inner(operand)
             return Value(_UNARY[type(op)](one.of), one.off)
@@ -197,14 +242,43 @@ def _evaluate(node: ast.expr, known: Mapping[str, Value], line: str) -> Value:
             name, given = function_of(function, given)
             if name == CAST and len(given) == 2 and not keywords:
                 return _cast(inner(given[0]), _kind_of(given[1], line))
+            if name == ASSIGNED:
+                return _assigned(given, inner, line)
+            kinds = [_kind_of(each.value, line) for each in keywords if each.arg == "dtype"]
+            if kinds:
+                keywords = [each for each in keywords if each.arg != "dtype"]
+                return _cast(inner(ast.Call(function, node.args, keywords)), kinds[0])
             said = [each for each in keywords if not _is_none(each.value)]
-            named = {each.arg or "": whole(inner(each.value)) for each in said}
+            sides = [*given[2:3], *(each.value for each in said if each.arg == "mode")] if name in MODES else []
+            modes = [side.value for side in sides if isinstance(side, ast.Constant) and side.value in MODES[name]]
+            if modes:
+                given, said = given[:2], [each for each in said if each.arg != "mode"]
+            named = {each.arg or "": _keyword(each, inner) for each in said}
+            if modes:
+                named["mode"] = modes[0]
             if name in OF_PARTS:
                 if not given or not isinstance(given[0], ast.List | ast.Tuple):
                     raise NotRunnable(f"{line}: `{name}` takes a list of arrays, as in {name}([x, y]).")
                 return _joined(name, [inner(part) for part in given[0].elts], named)
             return _called(name, [inner(each) for each in given], named, line)
     raise NotRunnable(f"{line}: `{ast.unparse(node)}` is none of the operations of a formula.")
+
+
+def _keyword(each: ast.keyword, inner: Callable[[ast.expr], Value]) -> Any:
+    value = inner(each.value)
+    return value if each.arg == "weights" else whole(value)
+
+
+def _assigned(given: Sequence[ast.expr], inner: Callable[[ast.expr], Value], line: str) -> Value:
+    """Return an array of which a part has other numbers, as after y[1:-1] = x."""
+    match given:
+        case [ast.Subscript(value=array, slice=index), part]:
+            before, made = inner(array), inner(part)
+            kind = np.result_type(before.of, made.of)
+            of, off, at = before.of.astype(kind), before.off.copy(), _index(index, inner)
+            of[at], off[at] = made.of, made.off
+            return Value(of, off)
+    raise NotRunnable(f"{line}: only a part of an array can be assigned, as in y[1:-1] = x[2:].")
 
 
 def _is_share(part: ast.expr, divisor: ast.expr) -> bool:
@@ -228,6 +302,8 @@ def function_of(function: ast.expr, given: list[ast.expr]) -> tuple[str, list[as
             return f"{name}.{how}", given
         case ast.Attribute(value=ast.Attribute(value=ast.Name(id="np"), attr="linalg"), attr=name):
             return name, given
+        case ast.Name(id="max" | "min" as name) if len(given) == 2:  # Python's own: the second is no axis
+            return f"{name}imum", given
         case ast.Name(id=name) | ast.Attribute(value=ast.Name(id="np"), attr=name):
             return name, given
         case ast.Attribute(value=own, attr=name):
@@ -241,6 +317,7 @@ def _is_none(node: ast.expr) -> bool:
 
 _CONSTANTS = {"pi": np.pi, "e": np.e, "inf": np.inf, "nan": np.nan}
 CAST = "astype"
+ASSIGNED = "assigned"  # of y[1:-1] = x, which is the line assigned(y[1:-1], x)
 KINDS = {"int": "int64", "float": "float64", "bool": "bool", "bool_": "bool"} | {
     f"{kind}{bits}": f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)
 } | {"float32": "float32", "float64": "float64"}  # fmt: skip
@@ -275,6 +352,8 @@ def _index(node: ast.expr, inner: Callable[[ast.expr], Value]) -> Any:
             return slice(*(None if part is None else whole(inner(part)) for part in (lower, upper, step)))
         case ast.Constant(value=None) | ast.Attribute(value=ast.Name(id="np"), attr="newaxis"):
             return None
+        case ast.Constant(value=value) if value is ...:
+            return ...
     return inner(node).of
 
 
@@ -301,7 +380,7 @@ _OF_AN_AXIS = frozenset((
 ))  # fmt: skip
 
 
-def _called(name: str, values: list[Value], named: dict[str, int], line: str) -> Value:
+def _called(name: str, values: list[Value], named: dict[str, Any], line: str) -> Value:
     if name not in FUNCTIONS:
         near = get_close_matches(name, [*FUNCTIONS, *OF_PARTS], 1)
         hint = f" Did you mean {near[0]}?" if near else ""
@@ -315,7 +394,7 @@ def _called(name: str, values: list[Value], named: dict[str, int], line: str) ->
         raise NotRunnable(f"{line}: `{name}` takes other arguments.") from None
 
 
-def _joined(name: str, values: Sequence[Value], named: dict[str, int]) -> Value:
+def _joined(name: str, values: Sequence[Value], named: dict[str, Any]) -> Value:
     room(sum(one.of.size for one in values))
     join: Callable[..., Array] = getattr(np, name)
     return Value(join([one.of for one in values], **named), join([one.off for one in values], **named))

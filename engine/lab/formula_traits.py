@@ -8,7 +8,7 @@ from enum import IntEnum
 from math import isfinite
 
 from engine.lab.bounded import whole
-from engine.lab.formula import CAST, KINDS, function_of, name_of, parse, value_of
+from engine.lab.formula import ASSIGNED, CAST, KINDS, function_of, name_of, parse, value_of
 from engine.lab.numpy_functions import COMPARING, MOVING, OF_PARTS
 from engine.records import NotRunnable
 
@@ -25,16 +25,27 @@ def moved_in(line: str) -> frozenset[str]:
 
 
 def bounds_in(line: str, numbers: Mapping[str, float] | None = None) -> tuple[float, ...] | None:
-    """Return the numbers with which a line compares others, also 0 where it asks for a sign; None if it divides, as
-    they may become divisors.
+    """Return the numbers with which a line compares others, also 0 where it asks for a sign, and the whole numbers by
+    which it divides; None if it divides by others, as they may become divisors.
 
     `numbers`: the parameters that are numbers.
     """
     nodes = list(ast.walk(parse(line)))
-    if any(isinstance(node, ast.Div | ast.FloorDiv | ast.Mod) for node in nodes):
+    divisors = [
+        node.right
+        for node in nodes
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div | ast.FloorDiv | ast.Mod)
+    ]
+    if not all(map(_is_fixed, divisors)):
         return None
     sides = _compared(nodes)
     written = [side.value for side in sides if isinstance(side, ast.Constant)]
+    written += [
+        node.right.value
+        for node in nodes
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv | ast.Mod)
+        if isinstance(node.right, ast.Constant) and isinstance(node.right.value, int)
+    ]
     passed = [(numbers or {}).get(name_of(side)) for side in sides if isinstance(side, ast.Name)]
     calls = {function_of(node.func, node.args)[0] for node in nodes if isinstance(node, ast.Call)}
     written += [0] * bool(calls & _OF_ZERO)
@@ -159,7 +170,10 @@ def is_decided(line: str) -> bool:
     return False
 
 
-_TRUTHS = frozenset(("any", "all", "count_nonzero"))
+_TRUTHS = frozenset((
+    "any", "all", "count_nonzero", "array_equal",
+    *(f"{name}.reduce" for name in ("bitwise_or", "bitwise_and", "logical_or", "logical_and")),
+))  # fmt: skip
 _ASKING = frozenset(("sum", "mean", "argmax", "argmin", CAST))
 
 
@@ -211,7 +225,7 @@ _MOVING = (ast.Name, ast.Constant, ast.Subscript, ast.List, ast.Tuple, ast.Compa
 _MOVES = frozenset((
     *MOVING, *COMPARING, *OF_PARTS, "maximum.reduce", "maximum.accumulate", "minimum.reduce", "minimum.accumulate",
     "max", "min", "argmax", "argmin", "sort", "argsort", "where", "clip", "any", "all", "count_nonzero", "pad", "take",
-    "unique", "searchsorted", "flatnonzero",
+    "unique", "searchsorted", "flatnonzero", "nonzero", "array_equal", "sorted", "flatten", "copy", "array", ASSIGNED,
 ))  # fmt: skip
 
 
@@ -230,6 +244,10 @@ _ADDING = frozenset((
 ))  # fmt: skip
 _COUNTING = frozenset(("sign", "bitwise_count"))
 _BOUNDED = frozenset((*_ADDING, *_COUNTING, *_MOVES, "abs", "absolute", "floor_divide", "mod", "remainder"))
+_SEEKING = frozenset((
+    "max", "min", "maximum", "minimum", "fmax", "fmin", "sort", "sorted", "maximum.reduce", "maximum.accumulate",
+    "minimum.reduce", "minimum.accumulate",
+))  # fmt: skip
 _OF_BITS = frozenset(("bitwise_and", "bitwise_or", "bitwise_xor", "invert"))
 
 
@@ -238,7 +256,10 @@ def wraps_in(line: str, numbers: Collection[str] = ()) -> frozenset[str]:
     type, also where they are too large for it; none for other lines. `numbers`: the parameters that are small positive
     numbers, which do for divisors and shifts what constants do."""
     tree = _Numbered(numbers).visit(parse(line))
-    return names_in(line) if _whole_of(tree) else frozenset()
+    calls = {function_of(node.func, node.args)[0] for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    # A kernel may compute before it chooses, as the largest 2 * x for twice the largest x.
+    least = _Whole.EXACT if calls & _SEEKING else _Whole.WRAPPED
+    return names_in(line) if _whole_of(tree) >= least else frozenset()
 
 
 class _Numbered(ast.NodeTransformer):

@@ -55,6 +55,17 @@ def _of_powers(name: str, slope: Callable[[Array], Array], size: Callable[[Array
     return apply
 
 
+def _of_circle(name: str, slope: Callable[[Array], Array]) -> Callable[[Value], Value]:
+    """Return a sine or cosine. A kernel may compute a product of two as a sum of numbers up to 1, such as cos(x) ** 2
+    as (1 + cos(2 * x)) / 2."""
+
+    def apply(one: Value) -> Value:
+        made = _function(name, slope)(one)
+        return Value(made.of, made.off, np.ones(made.of.shape))
+
+    return apply
+
+
 def _exp(one: Value) -> Value:
     """Return the powers of e. A kernel may compute them as 2 ** (x / log(2)), whose exponent is rounded."""
     x = one.of.astype(np.float64)
@@ -218,6 +229,8 @@ def _moved(name: str) -> Callable[..., Value]:
         if name in ("repeat", "tile"):
             room(one.of.size * prod(numbers[:1]))
         move = getattr(np, name)
+        if name == "transpose" and numbers:
+            return Value(one.of.transpose(numbers), one.off.transpose(numbers))
         if name == "reshape":
             return Value(one.of.reshape(numbers), one.off.reshape(numbers))
         return Value(move(one.of, *numbers, **named), move(one.off, *numbers, **named))
@@ -231,6 +244,11 @@ def _chosen(name: str) -> Callable[..., Value]:
 
 def _between(name: str) -> Callable[..., Value]:
     return lambda one, two: _ordered(getattr(np, name), one, two)
+
+
+def _stepped(name: str) -> Callable[[Value], Value]:
+    """Return a function to whole numbers. A number beside a step may be on the other side of it in a kernel."""
+    return lambda one: _ordered(getattr(np, name), one)
 
 
 def _arange(*given: Value) -> Value:
@@ -259,12 +277,29 @@ def _eye(size: Value) -> Value:
     return exact(np.eye(whole(size)))
 
 
-def _bincount(one: Value, minlength: int = 0) -> Value:
-    room(max(minlength, int(one.of.max(initial=0))))
-    return exact(np.bincount(one.of.ravel(), minlength=minlength))
+def _bincount(one: Value, weights: Value | None = None, minlength: Value | int = 0) -> Value:
+    least, at = whole(minlength) if isinstance(minlength, Value) else minlength, one.of.ravel()
+    room(max(least, int(at.max(initial=0))))
+    counts = np.bincount(at, minlength=least)
+    if weights is None:
+        return exact(counts)
+
+    def total(numbers: Array) -> Array:
+        made = np.zeros(counts.shape, numbers.dtype)
+        np.add.at(made, at, numbers.ravel())
+        return made
+
+    made, squares = total(weights.of), total(weights.of.astype(np.float64) ** 2)
+    return rounded(made, total(weights.off) + SUM * np.sqrt(counts * squares) + in_turn(made, counts), SUM)
 
 
-def _where(condition: Value, one: Value, two: Value) -> Value:
+def _nonzero(condition: Value) -> Value:
+    return exact(np.array(np.nonzero(condition.of)))
+
+
+def _where(condition: Value, one: Value | None = None, two: Value | None = None) -> Value:
+    if one is None or two is None:
+        return _nonzero(condition)
     fits(condition, one, two)
     chosen = condition.of.astype(bool)
     made = np.where(chosen, one.of, two.of)
@@ -276,15 +311,54 @@ def _outer(one: Value, two: Value) -> Value:
     return multiply(Value(flat.of[:, None], flat.off[:, None]), Value(other.of[None, :], other.off[None, :]))
 
 
-def _convolve(one: Value, two: Value) -> Value:
+def _convolve(one: Value, two: Value, mode: str = "full") -> Value:
     if one.of.size * two.of.size > MOST_PRODUCTS:
         raise NotRunnable("The convolution of this formula takes too long: choose a smaller N.")
-    made = np.convolve(one.of, two.of, "same")
+
+    def convolve(one: Array, two: Array) -> Array:
+        return np.convolve(one, two, mode)  # type: ignore[call-overload, no-any-return]
+
+    made = convolve(one.of, two.of)
     if made.dtype.kind != "f":
         return rounded(made, 0.0)
-    carried = np.convolve(np.abs(one.of), two.off, "same") + np.convolve(one.off, np.abs(two.of), "same")
-    spread = SUM * np.sqrt(min(one.of.size, two.of.size) * np.convolve(one.of**2, two.of**2, "same"))
+    carried = convolve(np.abs(one.of), two.off) + convolve(one.off, np.abs(two.of))
+    spread = SUM * np.sqrt(min(one.of.size, two.of.size) * convolve(one.of**2, two.of**2))
     return rounded(made, carried + spread, SUM)
+
+
+def _correlate(one: Value, two: Value, mode: str = "valid") -> Value:
+    if two.of.size > one.of.size:
+        raise ValueError("the second array of a correlation is the shorter one")
+    return _convolve(one, indexed(two, slice(None, None, -1)), mode)
+
+
+def _diff(one: Value) -> Value:
+    return subtract(indexed(one, (..., slice(1, None))), indexed(one, (..., slice(None, -1))))
+
+
+def _inner(one: Value, two: Value) -> Value:
+    return matmul(one, _moved("transpose")(two))
+
+
+def _vdot(one: Value, two: Value) -> Value:
+    return matmul(_moved("ravel")(one), _moved("ravel")(two))
+
+
+def _ptp(one: Value, axis: int | None = None, keepdims: int = 0) -> Value:
+    return subtract(_of_axis("max")(one, axis, keepdims), _of_axis("min")(one, axis, keepdims))
+
+
+def _linspace(start: Value, stop: Value, num: Value | int = 50) -> Value:
+    count = whole(num) if isinstance(num, Value) else num
+    room(count)
+    return Value(np.linspace(start.of, stop.of, count), np.full(count, 4 * (np.abs(start.of) + np.abs(stop.of))))
+
+
+def _logaddexp(one: Value, two: Value) -> Value:
+    """Return log(exp(x) + exp(y)). A kernel may compute it as the larger number, and log(1 + ...)."""
+    fits(one, two)
+    made = np.logaddexp(one.of, two.of)
+    return rounded(made, one.off + two.off + 1.0, _HALF_UNITS["log"])
 
 
 # Functions that move numbers, that choose or compare them, others that round nothing, and those with a reduce and an
@@ -302,6 +376,7 @@ EXACT = (
     "floor_divide", "isnan", "isinf", "isfinite", "signbit", "copysign", "bitwise_and", "bitwise_or", "bitwise_xor",
     "invert", "left_shift", "right_shift", "bitwise_count", "gcd", "lcm",
 )  # fmt: skip
+STEPS = ("floor", "ceil", "trunc", "rint")
 REDUCING = ("maximum", "minimum", "bitwise_and", "bitwise_or", "bitwise_xor", "logical_and", "logical_or")
 
 
@@ -312,8 +387,8 @@ FUNCTIONS: dict[str, Callable[..., Value]] = {
     "log2": _function("log2", lambda x: 1.5 / x),
     "log10": _function("log10", lambda x: 0.5 / x),
     "sqrt": _function("sqrt", lambda x: 0.5 / np.sqrt(x)),
-    "sin": _function("sin", np.cos),
-    "cos": _function("cos", np.sin),
+    "sin": _of_circle("sin", np.cos),
+    "cos": _of_circle("cos", np.sin),
     "tan": _function("tan", lambda x: 1 + np.tan(x) ** 2),
     "tanh": _of_powers("tanh", lambda x: 1 - np.tanh(x) ** 2, np.ones_like),
     "sinh": _of_powers("sinh", np.cosh, np.cosh),
@@ -331,14 +406,19 @@ FUNCTIONS: dict[str, Callable[..., Value]] = {
     **{name: _moved(name) for name in MOVING},
     **{name: _chosen(name) for name in (*COMPARING, *EXACT)},
     **{name: _between(name) for name in ("maximum", "minimum", "fmax", "fmin")},
+    **{name: _stepped(name) for name in STEPS},
     "add": add, "subtract": subtract, "multiply": multiply, "divide": divide, "true_divide": divide, "power": power,
     "negative": lambda one: Value(-one.of, one.off), "reciprocal": lambda one: divide(exact(np.asarray(1.0)), one),
-    "dot": matmul, "matmul": matmul, "inner": matmul, "vdot": matmul, "outer": _outer, "convolve": _convolve,
+    "dot": matmul, "matmul": matmul, "inner": _inner, "vdot": _vdot, "outer": _outer, "convolve": _convolve,
+    "correlate": _correlate, "ptp": _ptp, "linspace": _linspace, "logaddexp": _logaddexp, "nonzero": _nonzero,
+    "array_equal": lambda one, two: exact(np.asarray(np.array_equal(one.of, two.of))), "pow": power, "average": _mean,
+    "sorted": _sorted, "flatten": _moved("ravel"), "copy": lambda one: one, "array": lambda one: one,
+    "identity": _eye, "full_like": lambda one, number: _full(exact(np.asarray(one.of.shape)), number),
     "where": _where, "pad": _pad, "take": _take,
     "arange": _arange, "zeros": _filled(0.0), "ones": _filled(1.0), "full": _full, "eye": _eye, "bincount": _bincount,
     "zeros_like": lambda one: exact(np.zeros_like(one.of)), "ones_like": lambda one: exact(np.ones_like(one.of)),
     "len": lambda one: exact(np.asarray(len(one.of))),
-    "diff": lambda one: subtract(indexed(one, slice(1, None)), indexed(one, slice(None, -1))),
+    "diff": _diff,
     "clip": lambda one, low, high: _ordered(np.clip, one, low, high),
     "square": lambda one: multiply(one, one),
     "trace": lambda one: _sum(_moved("diag")(one)),
@@ -352,4 +432,6 @@ FUNCTIONS: dict[str, Callable[..., Value]] = {
     **{f"{name}.{how}": _of_ufunc(name, how) for name in REDUCING for how in ("reduce", "accumulate")},
 }  # fmt: skip
 # Functions of several arrays that are given as one list or tuple.
-OF_PARTS = ("concatenate", "stack", "hstack", "vstack")
+OF_PARTS = ("concatenate", "stack", "hstack", "vstack", "column_stack")
+# Functions that have a mode, with their modes.
+MODES = dict.fromkeys(("convolve", "correlate"), ("full", "same", "valid"))

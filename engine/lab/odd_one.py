@@ -17,7 +17,7 @@ _MOST_PAIRS = 90  # that are looked at
 _FAR, _NEAR = 1 << 16, 1 << 8  # from a number to another one with the same low bits; squares of near ones are ints
 
 _ALIKE = (2, 4)  # the trials without an odd number
-_LAST, _FIRST = 7, 6  # the trials in which it is the last or the first one
+_LAST, _FIRST = 7, 6  # the trials from which on it is the last one, and in which it is the first one
 
 Pair = tuple[float, float, str]  # the number that is everywhere, the odd one, and the array in which it is
 
@@ -108,13 +108,13 @@ def _filled(arrays: Mapping[str, Array], names: Sequence[str], one: float) -> di
 
 def _with_odd(made: Mapping[str, Array], name: str, odd: float, trial: int) -> dict[str, Array]:
     changed = made[name].copy()
-    changed.flat[_place(changed.size, trial)] = odd
+    changed.flat[place_of(changed.size, trial)] = odd
     return {**made, name: changed}
 
 
-def _place(count: int, trial: int) -> int:
-    """Return the place of the odd number: at an end, or beside the border of two blocks, warps or tiles."""
-    if trial in (_LAST, _FIRST):
-        return count - 1 if trial == _LAST else 0
+def place_of(count: int, trial: int) -> int:
+    """Return the place of a number that stands out: at an end, or beside the border of two blocks, warps or tiles."""
+    if trial == _FIRST or trial >= _LAST:
+        return 0 if trial == _FIRST else count - 1
     border = 1 << (max(1, turned_place(count, trial)).bit_length() - 1)
     return max(0, min(count - 1, border) - trial % 4 // 2)  # on either side

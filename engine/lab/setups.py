@@ -19,7 +19,7 @@ import numpy as np
 from engine.lab.arguments import ARRAY, Argument, Structure, argument_of, written_fields
 from engine.lab.expressions import evaluate
 from engine.lab.formula import check as check_formula
-from engine.lab.formula import parse
+from engine.lab.formula import parse, part_too_large
 from engine.lab.host_launch import AS_PROPOSED, HostArgument, HostLaunch, launch_in_text
 from engine.lab.instances import template_values, typed_parameters
 from engine.lab.references import REFERENCES, check_against, reference_named
@@ -36,6 +36,7 @@ from engine.lab.signatures import (
     numbers_in,
     strides,
 )
+from engine.lab.statements import one_statement
 from engine.lab.structures import Element, element_of, fields_in, length_of, mixed_element
 from engine.lab.top_level import declarations, parts, uncommented
 from engine.records import Array, Check, NotRunnable
@@ -335,17 +336,21 @@ def _within(argument: Argument | Structure, word: str, every: Sequence[Argument 
 
 
 def right_of(words: str) -> Right | Formula:
-    """Return a named reference, or a formula. NotRunnable: the words are neither."""
+    """Return a named reference, or a formula; `x *= 2`, `y[1:-1] = x[2:]` and `np.add.at(y, at, x)` are formulas of the
+    whole array, and so are several statements. NotRunnable: the words are neither."""
+    words = one_statement(words)
     found = _RIGHT.fullmatch(words)
-    plain = found is not None and all(_PLAIN.fullmatch(part.strip()) for part in parts(found[3]))
-    if found is None or not plain or (found[2] not in REFERENCES and found[2].isidentifier()):
+    given = tuple(part.strip() for part in parts(found[3])) if found else ()
+    known = REFERENCES.get(found[2]) if found else None
+    # A reference with more arguments than it takes is NumPy's function of that name, as max(x, 0).
+    plain = all(map(_PLAIN.fullmatch, given)) and (not known or len(given) <= len(known.reads) + len(known.numbers))
+    if found is None or not plain or (known is None and found[2].isidentifier()):
         out, equals, line = words.partition("=")
         if not equals or not out.strip().isidentifier():
             raise NotRunnable(f"{words!r} is not what is right, such as y = saxpy(x, y, 2) or y = 2 * x + y.")
         parse(line)
         return Formula(out.strip(), line.strip())
     reference = reference_named(found[2])
-    given = tuple(part.strip() for part in parts(found[3]))
     if len(given) < len(reference.reads):
         raise NotRunnable(f"The reference {reference.title} reads {', '.join(reference.reads)}: name the arrays.")
     return Right(found[1], found[2], given)
@@ -356,16 +361,31 @@ def check_right(right: Right | Formula, passed: Mapping[str, object], after: Map
 
     NotRunnable: an array or a number is missing, or they do not fit together.
     """
-    arrays = {name: one for name, one in passed.items() if isinstance(one, np.ndarray)}
-    numbers: dict[str, Any] = {name: one for name, one in passed.items() if isinstance(one, int | float | np.number)}
+    arrays, numbers = _known(passed)
     if right.out not in after:
         raise NotRunnable(f"The kernel has no array `{right.out}`; it has {', '.join(after) or 'none'}.")
     if isinstance(right, Formula):
-        named = {name: one for name, one in arrays.items() if name.isidentifier()}  # no fields of structs
-        return check_formula(right.line, named, numbers, after[right.out], right.out)
+        return check_formula(right.line, _named(arrays), numbers, after[right.out], right.out)
     reads = len(reference_named(right.reference).reads)
     given = [_number(word, numbers) for word in right.given[reads:]]
     return check_against(right.reference, arrays, after, right.given[:reads], right.out, given)
+
+
+def too_large_part(right: Formula, passed: Mapping[str, object], kind: np.dtype[Any]) -> str | None:
+    """Return the shortest part of a formula that has a number larger than a floating-point type can hold, if any."""
+    arrays, numbers = _known(passed)
+    return part_too_large(right.line, _named(arrays), numbers, kind)
+
+
+def _known(passed: Mapping[str, object]) -> tuple[dict[str, Array], dict[str, Any]]:
+    """Return the arrays and the numbers of a launch's arguments, by name."""
+    arrays = {name: one for name, one in passed.items() if isinstance(one, np.ndarray)}
+    return arrays, {name: one for name, one in passed.items() if isinstance(one, int | float | np.number)}
+
+
+def _named(arrays: Mapping[str, Array]) -> dict[str, Array]:
+    """Return the arrays that a formula can name: no fields of structs."""
+    return {name: one for name, one in arrays.items() if name.isidentifier()}
 
 
 def _number(word: str, numbers: Mapping[str, Any]) -> float:

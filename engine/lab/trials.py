@@ -1,5 +1,5 @@
-"""The numbers of a launch's trials, with which a wrong kernel gives a wrong answer: other factors, numbers from the
-whole range of a type, the smallest or largest number everywhere but at one place, and the bounds of a line.
+"""The arrays of a launch's trials, with which a wrong kernel gives a wrong answer: numbers from the whole range of a
+type, the smallest or largest number everywhere but at one place, and the bounds of a line.
 
 fitting(setup, made, own, trial) -> Launching
 """
@@ -9,60 +9,58 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from math import prod
 from typing import Any
 
 import numpy as np
 
 from engine.catalogue.data import extremes, turned_place
-from engine.lab.arguments import array_names, as_held
-from engine.lab.formula import largest_whole, value_of
+from engine.lab.arguments import array_names
+from engine.lab.formula import largest_whole
 from engine.lab.formula_traits import (
     added_in,
     adds_in,
     bounds_in,
-    choices_in,
     compares_plainly,
     counted_in,
-    divisors_in,
-    factors_in,
-    indices_in,
     is_decided,
     moved_in,
     names_in,
-    places_in,
     powers_in,
     wraps_in,
 )
 from engine.lab.kernel_traits import compared_with, stored_only
 from engine.lab.kernels import OwnKernel
-from engine.lab.odd_one import numbers_that_decide
+from engine.lab.odd_one import numbers_that_decide, place_of
 from engine.lab.references import reference_named
 from engine.lab.setups import Formula, Launching, Right, Setup
+from engine.lab.trial_parameters import is_number, vary_parameters
 from engine.records import Array, NotRunnable
 
 ORDERS = ("independent:1", "waves:1")  # beside the one that was asked for
 # For searches: in each order the number searched for stands elsewhere, as a kernel may leave out any element.
 SEARCHED = (*ORDERS, *(f"independent:{seed}" for seed in range(2, 7)))
 LARGE = 1 + ORDERS.index("waves:1")  # the trial in which numbers are large
+# The trials in which the largest or the smallest number is the last one, or the last one decides.
+ENDS = (len(SEARCHED) + 1, len(SEARCHED) + 2)
 _TIES = 4  # the trial in which few numbers differ, and those by little
 _FOR_MINIMA = (5, 6)  # the trials in which all numbers but one are the largest of their type
 _FALLING = 7  # the trial of sorts in which the numbers fall
 _EQUAL = 1  # the trial in which some numbers are equal to the line's bounds
 _UNWRITTEN = 1  # the trial in which arrays without a fill do not start with zeros
-_OF_WINDOW = 4  # times less than its weights, a place is no radius
-_FRACTION = 0.3125  # is added to a factor: 1 - p stays far from 0 for a usual p
 _EXACT = 2.0**53  # up to which a double has all whole numbers
 _SIGNED = 2**63 - 1  # the largest whole number of a formula
 _ROOMY, _MOST_BITS = 2.0**29, 20  # a kernel may add two such numbers; bits that the usual numbers leave free
 _SAFE = 2**14  # sums of a few squares of such numbers are ints
 _BEYOND_INT = 2**22 + 1  # times 512 and more is no int
-_SHIFT = -1000.0  # exp() of numbers near this is 0 in every type, and infinite near its opposite
+# exp() of numbers near these is 0 in every type, and infinite near their opposites; a guess of a maximum is larger.
+_SHIFT, _SHIFT_OF_HALF = -2e6, -3e4
 
 
-_FINDS = re.compile(r"\b(max|min|argmax|argmin|sort|argsort)\b|\.(reduce|accumulate)\b")  # one of many numbers
+_FINDS = re.compile(
+    r"\b(max|min|argmax|argmin|sort|sorted|argsort|median|ptp)\b|\.(reduce|accumulate)\b"
+)  # one of many numbers
 _FINDS_LEAST = re.compile(r"\b(min|argmin|minimum)\b")
-_SEARCHES = re.compile(r"\b(max|min|argmax|argmin|maximum|minimum|sort|argsort|softmax)\b")
+_SEARCHES = re.compile(r"\b(max|min|argmax|argmin|maximum|minimum|sort|sorted|argsort|median|ptp|softmax)\b")
 
 
 def searches(right: Right | Formula | None) -> bool:
@@ -86,96 +84,17 @@ def fitting(
     if right is None or len(made.arguments) != len(own.parameters):
         return made
     names = array_names(own.parameters, None)
-    passed: dict[str, Any] = dict(zip(names, made.arguments, strict=True))
     filled = {name for name, words in zip(names, setup.arguments, strict=True) if words.endswith("=random")}
-    floats = [name for name, parameter in zip(names, own.parameters, strict=True) if parameter.kind == "f"]
+    places = trial if places_of is None else places_of
+    passed = vary_parameters(setup, made, own, *((0, 0) if trial in ENDS else (trial, places)))
     if trial == _UNWRITTEN:
         passed |= _without_content(setup, passed, own)
     if isinstance(right, Formula):
-        small, divisors = _small(setup, passed), divisors_in(right.line)
-        factors = {*floats, *(small & factors_in(right.line))} & names_in(right.line)
-        bounds = (_typed(setup, passed) - small) & choices_in(right.line)
-        passed |= {name: passed[name] - trial for name in bounds if passed[name] > trial}  # a size may be smaller
-        passed |= {
-            name: _another(passed[name], _FRACTION * trial if name in floats else trial, name in divisors)
-            for name in factors
-            if _is_number(passed[name])
-        }
-        passed = dict(zip(names, map(as_held, own.parameters, passed.values()), strict=True))
-        indices = _typed(setup, passed) & indices_in(right.line)
-        places = indices | (_small(setup, passed, _OF_WINDOW) & places_in(right.line))
-        passed |= _other_places(
-            right, passed, places, trial if places_of is None else places_of, prod(made.grid) * prod(made.block)
-        )
-        passed |= _of_formula(right, passed, filled, {*floats}, trial, own)
+        floats = {name for name, parameter in zip(names, own.parameters, strict=True) if parameter.kind == "f"}
+        passed |= _of_formula(right, passed, filled, floats, trial, own)
     else:
-        whole = _small(setup, passed) if reference_named(right.reference).wraps else set()  # others are sizes
-        # A factor that is cut to a whole number gives a wrong answer.
-        more = dict.fromkeys(whole, trial) | dict.fromkeys(floats, trial / 2)
-        if reference_named(right.reference).narrows:
-            more |= {name: -1 for name in _typed(setup, passed) if trial and passed[name] > 1}
-        passed |= _of_reference(right, passed, filled, more, trial)
+        passed |= _of_reference(right, passed, filled, trial)
     return replace(made, arguments=tuple(passed.values()))
-
-
-def _another(number: float, more: float, divides: bool) -> float:
-    """Return another number of the same sign; not the negative of one that was the negative of `number`.
-
-    `divides`: a divisor that is a power of two stays one, as a kernel may shift in place of dividing.
-    """
-    if divides and isinstance(number, int) and isinstance(more, int) and number > 1 and number & (number - 1) == 0:
-        return number << more
-    return number - 2 * more if number < 0 else number + more
-
-
-def _other_places(
-    right: Formula, passed: Mapping[str, Any], places: set[str], trial: int, threads: int
-) -> dict[str, int]:
-    """Return other numbers for `places`, where the line has a value that fits the answer. They are smaller if they can
-    be, as an array may end behind them, and a power of two stays one."""
-    changed = dict[str, int]()
-    for name in sorted(places) if trial else ():
-        for other in _smaller_or_larger(passed[name], trial):
-            if _fits_with(right, {**passed, **changed}, {name: other}, threads):
-                changed[name] = other
-                break
-    return changed
-
-
-def _smaller_or_larger(place: int, trial: int) -> tuple[int, int]:
-    """Return two other places on the same side of 0."""
-    size, sign = abs(place), -1 if place < 0 else 1
-    power = size & (size - 1) == 0
-    smaller = max(1, size >> trial if power else size - trial)
-    return sign * smaller, sign * (max(1, size) << trial if power else size + trial)
-
-
-def _fits_with(right: Formula, passed: Mapping[str, Any], other: Mapping[str, int], threads: int) -> bool:
-    """Return whether a line's value with another place fits its array and its threads; a larger place leaves its size
-    as it was."""
-    arrays = {name: one for name, one in passed.items() if isinstance(one, np.ndarray)}
-    numbers = {name: one for name, one in passed.items() if _is_number(one)}
-    out = arrays.get(right.out)
-    ((name, place),) = other.items()
-    if out is None or place == numbers[name]:
-        return False
-    try:
-        before, after = (value_of(right.line, arrays, {**numbers, **each}).of.size for each in ({}, other))
-    except NotRunnable:
-        return False
-    return after == before or (abs(place) < abs(numbers[name]) and 0 < after <= min(out.size, max(before, threads)))
-
-
-def _small(setup: Setup, passed: Mapping[str, Any], times: int = 2) -> set[str]:
-    """Return the whole numbers that are written in the launch, and are too small to be a size of its arrays. `times`:
-    how often they are less than any."""
-    sides = [side for one in passed.values() if isinstance(one, np.ndarray) for side in one.shape if side > 1]
-    return {name for name in _typed(setup, passed) if times * abs(passed[name]) < min(sides, default=0)}
-
-
-def _typed(setup: Setup, passed: Mapping[str, Any]) -> set[str]:
-    """Return the whole numbers that are written in the launch."""
-    return {name for name, words in zip(passed, setup.arguments, strict=True) if re.fullmatch(r"-?\d+", words)}
 
 
 def _without_content(setup: Setup, passed: Mapping[str, Any], own: OwnKernel) -> dict[str, Any]:
@@ -198,16 +117,10 @@ def no_number(dtype: np.dtype[Any]) -> Any:
     return dtype.type(np.nan) if dtype.kind == "f" else np.frombuffer(b"\xb5" * dtype.itemsize, dtype)[0]
 
 
-def _of_reference(
-    right: Right, passed: Mapping[str, Any], filled: set[str], more: Mapping[str, float], trial: int
-) -> dict[str, Any]:
-    """Return what changes of the arguments `passed`. `filled`: the arrays with random numbers; `more`: what is added to
-    a factor."""
+def _of_reference(right: Right, passed: Mapping[str, Any], filled: set[str], trial: int) -> dict[str, Array]:
+    """Return the arrays with other numbers, of `filled`: those with random numbers."""
     reference = reference_named(right.reference)
-    given = right.given[len(reference.reads) :]
-    changed: dict[str, Any] = {
-        name: passed[name] + amount for name, amount in more.items() if name in given and _is_number(passed[name])
-    }
+    changed = dict[str, Array]()
     out = passed.get(right.out)
     if reference.wraps and trial == LARGE and isinstance(out, np.ndarray):
         for place, name in enumerate(right.given[: len(reference.reads)]):
@@ -220,7 +133,9 @@ def _of_reference(
         return changed
     if reference.counts and read.dtype.kind in "iu" and isinstance(out, np.ndarray) and out.size:
         changed[name] = (np.abs(read.astype(np.int64)) % out.size).astype(read.dtype)
-    if reference.searches and read.dtype.kind in "iuf" and read.size and trial > 1 and trial % 2:
+    if reference.searches and read.dtype.kind in "iuf" and read.size and trial in ENDS:
+        changed[name] = _with_extreme(read, trial)
+    elif reference.searches and read.dtype.kind in "iuf" and read.size and trial > 1 and trial % 2:
         changed[name] = _extremes(read, trial, 1)
     if reference.moves and trial == LARGE and read.dtype.kind in "iuf":
         changed[name] = _of_whole_range(read, np.random.default_rng(trial))
@@ -244,7 +159,7 @@ def _of_formula(
     few = {name for name, one in passed.items() if isinstance(one, int) and 0 < one < 32}
     wraps = frozenset[str]() if fractions & used else wraps_in(right.line, few)
     decided = [name for name, array in arrays.items() if name in used and array.dtype.kind in "iuf"]
-    numbers = {name: one for name, one in passed.items() if _is_number(one)}
+    numbers = {name: one for name, one in passed.items() if is_number(one)}
     if trial >= LARGE and decided and is_decided(right.line):
         every = {name: one for name, one in passed.items() if isinstance(one, np.ndarray)}
         near = _near(right.line, numbers, own, arrays[decided[0]].dtype)
@@ -257,10 +172,13 @@ def _of_formula(
         if found:
             return _in_signed_words(found)
     changed = dict[str, Any]()
-    finds = bool(moved) and _FINDS.search(right.line) is not None  # the largest number has its place in trial _EQUAL
+    seeks = _FINDS.search(right.line) is not None
+    finds = bool(moved) and seeks  # the largest number has its place in trial _EQUAL
     for place, (name, array) in enumerate(arrays.items()):
-        if name in moved and trial >= LARGE:
-            sorts = re.search(r"sort\b", right.line) is not None
+        if seeks and name in used and array.dtype.kind in "iuf" and (trial in ENDS or (trial > LARGE and not moved)):
+            changed[name] = _with_extreme(array, trial)
+        elif name in moved and trial >= LARGE and trial not in ENDS:
+            sorts = re.search(r"sort(ed)?\b", right.line) is not None
             made = _falling(array) if sorts and trial == _FALLING else _moved(array, trial, place)
             if array.dtype.kind == "f" and not finds:
                 made = made / array.dtype.type(4)  # a kernel may add a few, as (x + abs(x)) / 2 does
@@ -334,11 +252,11 @@ def _beside(numbers: Array, added: float) -> Array:
 
 def _powers(numbers: Array, trial: int) -> Array:
     """Return numbers of which exp() is 0, or infinite for one in each row, unless the largest is subtracted."""
-    made = numbers.astype(np.float64)
+    made, shift = numbers.astype(np.float64), _SHIFT_OF_HALF if numbers.itemsize == 2 else _SHIFT
     if trial == LARGE:
-        made += _SHIFT
+        made += shift
     else:
-        made[..., turned_place(made.shape[-1], trial)] -= _SHIFT
+        made[..., turned_place(made.shape[-1], trial)] -= shift
     return made.astype(numbers.dtype)
 
 
@@ -364,6 +282,9 @@ def _with_bounds(numbers: Array, bounds: Sequence[float], beside: Sequence[float
         fit += [np.copysign(max(abs(value), least), value) for value in np.concatenate(following)]
     for place, value in enumerate(fit, 1):
         made.flat[place :: 2 + len(fit)] = value
+    last = made.flat[-(made.size // 4) :] if fit else made[:0]
+    if last.size:  # there they are neighbours, each of each other
+        made.flat[-last.size :] = np.random.default_rng(last.size).permutation(last)
     return made
 
 
@@ -385,6 +306,18 @@ def _with_second(numbers: Array, least: bool) -> Array:
     it."""
     made, at = numbers.copy(), int(numbers.argmin() if least else numbers.argmax())
     made.flat[[1, at]] = made.flat[[at, 1]]
+    return made
+
+
+def _with_extreme(numbers: Array, trial: int) -> Array:
+    """Return numbers of which the largest, in even trials the smallest, is at an end or at a border; if it is at an
+    end, the smallest or the largest is at the other one."""
+    made, place = numbers.copy(), place_of(numbers.size, trial)
+    other = {0: numbers.size - 1, numbers.size - 1: 0}.get(place)
+    for to, largest in ((other, not trial % 2), (place, bool(trial % 2))):
+        at = int(made.argmax() if largest else made.argmin())
+        if to is not None:
+            made.flat[[to, at]] = made.flat[[at, to]]
     return made
 
 
@@ -444,7 +377,3 @@ def _is_wider(out: Array, read: Array) -> bool:
 def _are_words(out: Array, read: Array) -> bool:
     """Return whether the answer and what is read are integers of 32 bits."""
     return all(each.dtype.kind in "iu" and each.itemsize == 4 for each in (out, read))
-
-
-def _is_number(argument: object) -> bool:
-    return isinstance(argument, int | float)

@@ -375,7 +375,7 @@ ONLINE = """__global__ void f(const float *x, float *y, int n) {
 
 
 @pytest.mark.sampled(quick=2)
-@pytest.mark.parametrize(("start", "status"), [("-INFINITY", "ok"), ("x[0]", "ok"), ("0", "wrong"), ("-100", "wrong")])
+@pytest.mark.parametrize(("start", "status"), [("-INFINITY", "ok"), ("x[0]", "ok"), ("0", "wrong"), ("-1e5f", "wrong")])
 def test_a_softmax_whose_maximum_starts_from_0_is_wrong(start: str, status: str) -> None:
     setup = setup_of("f<<<1, 1>>>(float32[n]=random, float32[n], n)", "y = softmax(x)")
     assert check_own(setup, 64, ONLINE.replace("START", start), "mine.cu").measurement.status == status
@@ -636,9 +636,12 @@ def test_a_whole_number_that_the_kernel_ignores_is_no_factor_by_luck(line: str) 
         ("y = x[::k]", "[n], 4", "if (k * i < n) y[i] = x[k * i];", "if (4 * i < n) y[i] = x[4 * i];"),
         ("y = concatenate([zeros(k), x[:-k]])", "[n], 6", "y[i] = i < k ? 0 : x[i - k];",
          "y[i] = i < 6 ? 0 : x[i - 6];"),
+        ("y = roll(x, k)", "[n], 200", "y[i] = x[(i + n - k) % n];", "y[i] = x[(i + n - 200) % n];"),
+        ("y = x[k:]", "[n], 1", "if (i + k < n) y[i] = x[i + k];", "if (i + 1 < n) y[i] = x[i + 1];"),
         ("y = x << k", "[n], 5", "y[i] = x[i] << k;", "y[i] = x[i] << 5;"),
         ("y = 0 * x + x.reshape(4, -1)[k, 0]", "[n], 2", "y[i] = x[k * (n / 4)];", "y[i] = x[2 * (n / 4)];"),
         # the launch has no threads for more elements, and a reshaped array has one shape
+        ("y = roll(x, k)", "[n], 250", "y[i] = x[(i + k) % (2 * k)];", None),
         ("y = x[::k]", "[n / 5], 5", "if (5 * i < n) y[i] = x[5 * i];", None),
         ("y = x.reshape(k, -1).sum(axis=0)", "[n], 5", "if (i < 100) { y[i] = 0; for (int j = 0; j < 5; j++) "
          "y[i] += x[i + 100 * j]; }", None),

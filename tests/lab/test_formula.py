@@ -14,7 +14,7 @@ import engine
 from engine.lab.checking import check_own
 from engine.lab.formula import check, value_of
 from engine.lab.numpy_functions import FUNCTIONS, OF_PARTS
-from engine.lab.setups import Formula, Right, setup_of
+from engine.lab.setups import Formula, Right, right_of, setup_of
 from engine.records import NotRunnable
 from tests.cases import case
 from tests.lab.hostile_lines import hostile_lines
@@ -39,7 +39,14 @@ PLAIN = [
     "in.astype(float) / 3", "np.zeros((2, 3)) + in[:3]", "np.eye(24) @ A", "np.cumprod(1 + in % 3)[:20]",
     "np.triu(A, 1)", "np.searchsorted(sort(x), y)", "np.unique(in)", "x[np.argsort(y)]", "A.reshape((4, 144))",
     "np.add.accumulate(in)", "A.max(axis=None)", "np.take(x, in % 9)", "np.bitwise_count(in)", "np.fmod(in, 7)",
-    "np.trace(A)", "np.full((3,), 2.5)", "np.logical_or.reduce(A > 1)",
+    "np.trace(A)", "np.full((3,), 2.5)", "np.logical_or.reduce(A > 1)", "np.convolve(x, y[:5])",
+    "np.convolve(y[:5], x)",
+    "np.convolve(x, y[:5], 'same')", "np.convolve(x, y[:5], mode='valid')", "np.correlate(x, y[:5])",
+    "np.correlate(x, y[:4], 'same')", "np.diff(A)", "np.inner(A, B)", "np.vdot(A, B)", "np.ptp(A, axis=1)",
+    "np.linspace(-1, 2, 10)", "np.logaddexp(x, y)", "np.array_equal(x, y)", "np.nonzero(A > 0)[1]",
+    "np.where(in > 3)[0]", "np.bincount(in + 50, weights=x[:64])", "np.bincount(in + 50, x[:64], 200)",
+    "x.flatten()", "np.transpose(A.reshape(4, 6, 24), (2, 0, 1))", "A[..., 0]", "np.zeros(3, dtype=int) + in[:3]",
+    "np.sum(x, dtype=np.float64)", "np.column_stack([x, y])", "np.full_like(A, 3)", "np.array([1, 2, 3])",
 ]  # fmt: skip
 
 
@@ -102,6 +109,10 @@ def test_the_error_function_is_that_of_cuda() -> None:
         ("np.eye(10 ** 9)", "at most"),
         ("np.full(10 ** 12, 1)", "at most"),
         ("np.maximum.outer(x, y)", "none of the operations"),
+        ("np.convolve(x, y, 'other')", "none of the operations"),
+        ("np.einsum('i,i->', x, y)", "Write the sum with @"),
+        ("assigned(x, y)", "only a part of an array can be assigned"),
+        ("assigned(x[1:], y)", "could not broadcast"),
         ("np.pad(A, ((1, 2, 3),))", "broadcast"),
         ("np.gcd(x, y)", "takes other arguments"),
         ("sum([x[i] for i in range(3)])", "no function `range`"),
@@ -112,6 +123,54 @@ def test_the_error_function_is_that_of_cuda() -> None:
 def test_what_a_function_cannot_do_is_said(line: str, sentence: str) -> None:
     with pytest.raises(NotRunnable, match=sentence):
         value_of(line, KNOWN, {})
+
+
+def test_the_least_of_two_numbers_has_no_axis() -> None:
+    assert value_of("min(x[0], y[0])", KNOWN, {}).of == min(X[0], Y[0])
+    assert value_of("max(A.sum(), 1)", KNOWN, {}).of == max(float(A.astype(float).sum()), 1)
+    assert value_of("A.max(1)", KNOWN, {}).of.shape == (24,)
+
+
+def test_statements_that_double_a_line_are_refused_soon() -> None:
+    with pytest.raises(NotRunnable, match="at most"):
+        right_of("y0 = x + x;" + ";".join(f"y{at + 1} = y{at} + y{at}" for at in range(60)))
+    with pytest.raises(NotRunnable, match="'import numpy as np' sets no name: write statements"):
+        right_of("import numpy as np; y = x")
+
+
+def test_an_array_of_other_numbers_is_refused_only_where_a_line_names_it() -> None:
+    arrays = {"x": X, "z": np.ones(3, np.complex64)}
+    assert value_of("2 * x", arrays, {}).of.size == 1000
+    with pytest.raises(NotRunnable, match="complex64"):
+        value_of("2 * z", arrays, {})
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        ("y[1:-1] = (x[:-2] + x[2:]) / 2", "assigned(y[1:-1], (x[:-2] + x[2:]) / 2)"),
+        ("y[y >= 0] = x", "assigned(y[y >= 0], x)"),
+        ("y *= 2 + x", "y * (2 + x)"),
+        ("y //= 2", "y // (2)"),
+        ("np.add.at(y, in, x[:64])", "y + np.bincount(in, weights=x[:64], minlength=y.size)"),
+        ("np.add.at(y, in, 1)", "y + np.bincount(in, minlength=y.size)"),
+        ("y = x[:] == 3", "x[:] == 3"),
+        ("y = max(x, 0)", "max(x, 0)"),
+        ("m = x.max(); y = x - m", "x - (x.max())"),
+        ("s = x + 1\ny = s * s.sum(axis=0)\ny = y - 1", "((x + 1) * (x + 1).sum(axis=0)) - 1"),
+        ("m = x.max(); x = x - m; y = x + m", "(x - (x.max())) + (x.max())"),
+        ("y = where(x > 0,\n x, 0);", "where(x > 0,  x, 0)"),
+        ("y[0] = 0; y[1:] = x[:-1]", "assigned((assigned(y[0], 0))[1:], x[:-1])"),
+    ],
+)
+def test_a_statement_that_changes_an_array_is_a_line_of_the_whole_array(words: str, line: str) -> None:
+    right = right_of(words)
+    assert right == Formula("y", line) and right_of(str(right)) == right
+
+
+def test_a_part_that_is_assigned_leaves_the_others_as_they_were() -> None:
+    found = value_of("assigned(in[1:-1], x[:62])", KNOWN, {})
+    assert found.of.dtype.kind == "f" and found.of[0] == WHOLE[0] and np.array_equal(found.of[1:-1], X[:62])
 
 
 def test_sums_in_any_order_are_right_and_a_missing_element_is_not() -> None:

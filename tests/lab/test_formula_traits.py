@@ -10,13 +10,14 @@ from engine.lab.formula_traits import bounds_in, moved_in, names_in, wraps_in
 
 SAME_BITS = (
     "2 * x + y", "x & 255", "-x ^ ~y", "where(x > y, 3 * x, x - y)", "x % 7 + 3 * x", "x // 3", "x >> 4", "abs(x)",
-    "np.maximum(x, y) * 5", "sort(x) + y", "x.cumsum()", "np.square(x)", "(x * y).astype(np.int32) // 2",
+    "x.cumsum()", "np.square(x)", "(x * y).astype(np.int32) // 2",
     "x.astype(np.uint8).astype(np.int32) * 3", "x ** 3", "x << 5", "np.sign(x) * y", "roll(x * y, 1)",
     "(x > 0) & (y < 5)",
 )  # fmt: skip
 OTHERS = (
     "(x + y) // 2", "x * y > 0", "maximum(x + y, 0)", "x / 3", "x * 0.5", "(x * y) >> 1", "x // y", "sqrt(x)",
     "x.astype(np.int64) * y", "where(x + 1 > y, x, y)", "x << y", "x.mean()", "sort(x * y)", "(x << 3) >> 3",
+    "np.maximum(x, y) * 5", "sort(x) + y",
 )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from engine.lab.checking import Checked, check_own
 from engine.lab.formula_traits import added_in, bounds_in, choices_in, compares_plainly, divisors_in
 from engine.lab.setups import setup_of
 from engine.lab.structures import element_of
+from tests.sentences import sentence
 
 ELEMENT = """__global__ void f(%s, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -66,6 +67,16 @@ RIGHT = (
     ("y = 1 / (1 + np.exp(-x))", FLOATS, "", "y[i] = 0.5f * tanhf(x[i] / 2) + 0.5f;"),
     ("y = np.tanh(x)", FLOATS, "", "y[i] = 1 - 2 / (expf(2 * x[i]) + 1);"),
     ("y = np.maximum(x, 0)", FLOATS, "", "y[i] = (x[i] + fabsf(x[i])) / 2;"),
+    ("y = np.cos(x) ** 2", FLOATS, "", "y[i] = 0.5f + 0.5f * cosf(2 * x[i]);"),
+    # a fraction beside a whole number
+    ("y = (0.299 * x + 0.587 * x + 0.114 * x).astype(np.uint8)", "const unsigned char *x, unsigned char *y", "",
+     "y[i] = 0.299f * x[i] + 0.587f * x[i] + 0.114f * x[i];"),
+    ("y = np.floor(x * 0.1)", "const float *x, int *y", "", "y[i] = floorf(x[i] * 0.1f);"),
+    ("y = np.exp(x / 1000)", FLOATS, "",
+     "float t = x[i] / 1000; y[i] = 1 + t * (1 + t / 2 * (1 + t / 3 * (1 + t / 4)));"),
+    ("y = np.sin(x) * np.sin(x)", FLOATS, "", "y[i] = 1 - cosf(x[i]) * cosf(x[i]);"),
+    ("y = np.cosh(x)", FLOATS, "", "y[i] = 0.5f * (expf(x[i]) + expf(-x[i]));"),
+    ("y = np.log(1 + np.exp(x))", FLOATS, "", "y[i] = x[i] > 20 ? x[i] : log1pf(expf(x[i]));"),
     ("y = (x - m) / s", f"float m, float s, {FLOATS}", "3, 2", "y[i] = x[i] / s - m / s;"),
     ("y = (x - x[0]) ** 2", FLOATS, "", "y[i] = x[i] * x[i] - 2 * x[i] * x[0] + x[0] * x[0];"),
     ("y = x - x + x.mean()", FLOATS, "", "y[i] = 0; for (int k = 0; k < n; k++) y[i] += x[k] / n;"),
@@ -121,12 +132,53 @@ def test_a_right_kernel_is_right(line: str, parameters: str, arguments: str, bod
             y[i] = (q - s * s / n) / (n - 1);""",
         ),
         ("y = np.maximum(x, 0)", FLOATS, "", "y[i] = (x[i] + fabsf(x[i])) * 0.49999f;"),
+        ("y = np.cos(x) ** 2", FLOATS, "", "y[i] = 0.5f + 0.4999f * cosf(2 * x[i]);"),
+        ("y = np.floor(x * 0.1)", "const float *x, int *y", "", "y[i] = (int)(x[i] * 0.1f);"),
+        ("y = (0.299 * x).astype(int)", "const int *x, int *y", "", "y[i] = 0.299f * x[i] + 0.01f;"),
+        ("y = x % m", "int m, const unsigned *x, unsigned *y", "1000", "y[i] = x[i] % 1000;"),
+        ("y = np.log(1 + np.exp(x))", FLOATS, "", "y[i] = x[i] > 5 ? x[i] : log1pf(expf(x[i]));"),
         # a small number that is added
         ("y = x / np.sqrt(x * x + 1e-5)", FLOATS, "", "y[i] = x[i] * rsqrtf(x[i] * x[i]);"),
     ],
 )
 def test_its_near_miss_is_wrong(line: str, parameters: str, arguments: str, body: str) -> None:
     assert checked(line, parameters, arguments, body).measurement.status == "wrong"
+
+
+def test_a_part_of_a_line_that_is_too_large_for_a_float_is_named() -> None:
+    reason = checked("y = np.log(1 + np.exp(x))", FLOATS, "", "y[i] = logf(1 + expf(x[i]));").measurement.reason
+    assert reason and sentence("checking.too-large-part", reason)
+    assert "is inf instead of 124.25" in reason and "`np.exp(x)` is too large for a float32" in reason
+    other = checked("y = np.tanh(x)", FLOATS, "", "y[i] = 1 - 2 * expf(-2 * x[i]) / (1 + expf(-2 * x[i]));")
+    assert other.measurement.status == "wrong" and "too large" not in str(other.measurement.reason)
+
+
+@pytest.mark.parametrize(
+    ("line", "step"),
+    [
+        ("r = x.max()", "*r = max(*r, x[k]);"),
+        ("r = max(x)", "*r = max(*r, x[k]);"),
+        ("r = x.max() + x[0] // 2 - x[0] // 2", "*r = max(*r, x[k]);"),
+        ("r = 2 * x.max()", "*r = max(*r, 2 * x[k]);"),
+        ("r = np.max(np.abs(x))", "*r = max(*r, abs(x[k]));"),
+        ("r = (x == 7).any()", "*r |= x[k] == 7;"),
+    ],
+)
+@pytest.mark.parametrize(("bound", "right"), [("n", True), ("n - n % 64", False)])
+def test_a_last_part_of_a_block_that_is_left_out_is_found_at_another_size(
+    line: str, step: str, bound: str, right: bool
+) -> None:
+    start = "*r = -2147483647 - 1;" if "max" in line and "abs" not in line else ""
+    text = f"""__global__ void f(const int *x, int *r, int n) {{
+        if (threadIdx.x) return;
+        {start}
+        for (int k = 0; k < {bound}; k++) {step}
+    }}"""
+    setup = setup_of("f<<<1, 64>>>(int32[n]=random, int32[1]=zeros, n)", line)
+    found = check_own(setup, 128, text, "mine.cu")
+    assert (found.remark is None) == right
+    if not right:
+        assert found.remark and found.remark.startswith("Right at this N, but not at N = 127.")
 
 
 def test_a_number_with_the_low_bits_of_zero_is_not_zero() -> None:
@@ -155,12 +207,31 @@ def test_a_search_that_leaves_out_the_first_number_is_wrong_though_it_compares_w
         ("r = np.abs(x).max()", "for (int i = 0; i < n; i++) *r = max(*r, abs(x[i]));", "-x[i]"),
         ("r = np.abs(x).max()", "for (int i = 0; i < n; i++) *r = max(*r, abs(x[i]));", "x[i]"),
         ("r = np.bincount(x)[:1]", "for (int i = 0; i < n; i++) *r += x[i] == 0;", "false"),
+        ("r = np.bitwise_or.reduce(x)", "for (int i = 0; i < n; i++) *r |= x[i];", "i < n - 1"),
+        ("r = (x % 400 == 0).sum() + x[0] - x[0]", "for (int i = 0; i < n; i++) *r += x[i] % 400 == 0;", "false"),
+        (
+            "r = ((x[1:] == 9) & (x[:-1] == 9)).sum() + 1",
+            "for (int i = *r = 1; i < n; i++) *r += x[i] == 9 && x[i - 1] == 9;",
+            "true",
+        ),
+        (
+            "r = x.max() - x.min()",
+            "int l = *x, m = l; for (int i = 0; i < n; i++) l = min(l, x[i]), m = max(m, x[i]); *r = m - l;",
+            "i < n - 1",
+        ),
+        (
+            "r = x.max() - x.min()",
+            "int l = *x, m = l; for (int i = 0; i < n; i++) l = min(l, x[i]), m = max(m, x[i]); *r = m - l;",
+            "l = 0",
+        ),
     ],
 )
 def test_a_search_misses_no_number(line: str, body: str, wrong: str) -> None:
     kind = "unsigned" if "bincount" in line else "int"
     call = f"f<<<1, 1>>>({'uint32' if kind == 'unsigned' else 'int32'}[n]=random, int32[1]=zeros, n)"
-    near = body.replace({"int i = 2": "int i = 1", "false": "x[i] == 0"}.get(wrong, "abs(x[i])"), wrong)
+    parts = {"int i = 2": "int i = 1", "false": "x[i] == 0" if "400" not in line else "x[i] % 400 == 0",
+             "true": "x[i] == 9", "i < n - 1": "i < n", "l = 0": "l = *x"}  # fmt: skip
+    near = body.replace(parts.get(wrong, "abs(x[i])"), wrong)
     for each, status in ((body, "ok"), (near, "wrong")):
         text = f"__global__ void f(const {kind} *x, int *r, int n) {{ {each} }}"
         assert check_own(setup_of(call, line), 100, text, "mine.cu").measurement.status == status
@@ -184,7 +255,9 @@ def test_a_radius_stays_that_of_its_weights() -> None:
         for (int k = -r; k <= r; k++) sum += w[r - k] * x[i + k];
         y[i - r] = sum;
     }"""
-    setup = setup_of("f<<<3, 128>>>(int32[n]=random, int32[7]=random, int32[n], 3, n)", "y = np.convolve(x, w)[r:-r]")
+    setup = setup_of(
+        "f<<<3, 128>>>(int32[n]=random, int32[7]=random, int32[n], 3, n)", "y = np.convolve(x, w, 'same')[r:-r]"
+    )
     found = check_own(setup, 300, text, "mine.cu")
     assert (found.measurement.status, found.remark) == ("ok", None)
 
@@ -224,4 +297,7 @@ def test_divisors_and_plain_comparisons() -> None:
     assert divisors_in("x // k + m * x % 2") == {"k"}
     assert compares_plainly("where(x[1:] > -5, x.max() < y, 2 * x)") and not compares_plainly("x * x > 5")
     assert bounds_in("where(x > t, 3, y == 2)", {"t": 0.5}) == (2, 0.5)
+    assert {*(bounds_in("where(x % 4 == 0, x / 2, 9)") or ())} == {0, 4} and bounds_in(
+        "where(x > 0, 7 // x, 0)"
+    ) is None
     assert added_in("x * 0.001 + 1e-5 + y") == 1e-5 and choices_in("clip(x, a, b) + (x > c) * b") == {"a", "c", "x"}

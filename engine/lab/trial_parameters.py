@@ -1,0 +1,157 @@
+"""The parameters of a launch's trials: other factors, thresholds and places, with which a kernel that ignores one gives
+a wrong answer.
+
+vary_parameters(setup, made, own, trial, places_of) -> {"x": x, "a": 2.3125, ...}
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from math import prod
+from typing import Any, TypeGuard
+
+import numpy as np
+
+from engine.lab.arguments import array_names, as_held
+from engine.lab.formula import value_of
+from engine.lab.formula_traits import choices_in, divisors_in, factors_in, indices_in, names_in, places_in
+from engine.lab.kernels import OwnKernel
+from engine.lab.references import reference_named
+from engine.lab.setups import Formula, Launching, Right, Setup
+from engine.records import NotRunnable
+
+_OF_WINDOW = 4  # times less than its weights, a place is no radius
+_FRACTION = 0.3125  # is added to a factor: 1 - p stays far from 0 for a usual p
+
+
+def vary_parameters(setup: Setup, made: Launching, own: OwnKernel, trial: int, places_of: int) -> dict[str, Any]:
+    """Return the arguments of a launch by name, of which the single numbers have other values in further trials.
+    `places_of`: the trial of the places."""
+    names = array_names(own.parameters, None)
+    passed: dict[str, Any] = dict(zip(names, made.arguments, strict=True))
+    floats = [name for name, parameter in zip(names, own.parameters, strict=True) if parameter.kind == "f"]
+    match setup.right:
+        case Right() as right:
+            return passed | _of_reference(setup, right, passed, floats, trial)
+        case Formula() as right:
+            passed |= _factors(setup, right, passed, floats, trial)
+            passed = dict(zip(names, map(as_held, own.parameters, passed.values()), strict=True))
+            indices = _typed(setup, passed) & indices_in(right.line)
+            places = indices | (_parts_of_sides(setup, passed) & places_in(right.line))
+            return passed | _other_places(right, passed, places, places_of, prod(made.grid) * prod(made.block))
+    return passed
+
+
+def _of_reference(
+    setup: Setup, right: Right, passed: Mapping[str, Any], floats: list[str], trial: int
+) -> dict[str, float]:
+    """Return other numbers for a reference's own ones."""
+    reference = reference_named(right.reference)
+    whole = _small(setup, passed) if reference.wraps else set()  # others are sizes
+    # A factor that is cut to a whole number gives a wrong answer.
+    more = dict.fromkeys(whole, trial) | dict.fromkeys(floats, trial / 2)
+    if reference.narrows:
+        more |= {name: -1 for name in _typed(setup, passed) if trial and passed[name] > 1}
+    given = right.given[len(reference.reads) :]
+    return {name: passed[name] + amount for name, amount in more.items() if name in given and is_number(passed[name])}
+
+
+def _factors(
+    setup: Setup, right: Formula, passed: Mapping[str, Any], floats: list[str], trial: int
+) -> dict[str, float]:
+    """Return other numbers for the factors and thresholds of a line."""
+    small, divisors = _small(setup, passed), divisors_in(right.line)
+    factors = {*floats, *((small | _larger(setup, passed)) & factors_in(right.line))} & names_in(right.line)
+    bounds = (_typed(setup, passed) - small) & choices_in(right.line)
+    smaller = {name: passed[name] - trial for name in bounds if passed[name] > trial}  # a size may be smaller
+    now = {**passed, **smaller}
+    return smaller | {
+        name: _another(now[name], _FRACTION * trial if name in floats else trial, name in divisors)
+        for name in factors
+        if is_number(now[name])
+    }
+
+
+def _another(number: float, more: float, divides: bool) -> float:
+    """Return another number of the same sign; not the negative of one that was the negative of `number`.
+
+    `divides`: a divisor that is a power of two stays one, as a kernel may shift in place of dividing.
+    """
+    if divides and isinstance(number, int) and isinstance(more, int) and number > 1 and number & (number - 1) == 0:
+        return number << more
+    return number - 2 * more if number < 0 else number + more
+
+
+def _other_places(
+    right: Formula, passed: Mapping[str, Any], places: set[str], trial: int, threads: int
+) -> dict[str, int]:
+    """Return other numbers for `places`, where the line has a value that fits the answer. They are smaller if they can
+    be, as an array may end behind them, and a power of two stays one."""
+    changed = dict[str, int]()
+    for name in sorted(places) if trial else ():
+        for other in _smaller_or_larger(passed[name], trial):
+            if _fits_with(right, {**passed, **changed}, {name: other}, threads):
+                changed[name] = other
+                break
+    return changed
+
+
+def _smaller_or_larger(place: int, trial: int) -> tuple[int, ...]:
+    """Return other places on the same side of 0, and 0 beside 1."""
+    size, sign = abs(place), -1 if place < 0 else 1
+    power = size & (size - 1) == 0
+    smaller = max(1, size >> trial if power else size - trial)
+    return sign * smaller, sign * (max(1, size) << trial if power else size + trial), *[0] * (size == 1)
+
+
+def _fits_with(right: Formula, passed: Mapping[str, Any], other: Mapping[str, int], threads: int) -> bool:
+    """Return whether a line's value with another place fits its array and its threads; a larger place leaves its size
+    as it was, and so does a smaller one if the launch passes that size as well."""
+    arrays = {name: one for name, one in passed.items() if isinstance(one, np.ndarray)}
+    numbers = {name: one for name, one in passed.items() if is_number(one)}
+    out = arrays.get(right.out)
+    ((name, place),) = other.items()
+    if out is None or place == numbers[name]:
+        return False
+    try:
+        before, after = (value_of(right.line, arrays, {**numbers, **each}).of.size for each in ({}, other))
+    except NotRunnable:
+        return False
+    if after == before:
+        return True
+    passes = before in (one for other_name, one in numbers.items() if other_name != name)
+    return abs(place) < abs(numbers[name]) and not passes and 0 < after <= min(out.size, max(before, threads))
+
+
+def _small(setup: Setup, passed: Mapping[str, Any], times: int = 2) -> set[str]:
+    """Return the whole numbers that are written in the launch, and are too small to be a size of its arrays. `times`:
+    how often they are less than any."""
+    sides = [side for one in passed.values() if isinstance(one, np.ndarray) for side in one.shape if side > 1]
+    return {name for name in _typed(setup, passed) if times * abs(passed[name]) < min(sides, default=0)}
+
+
+def _larger(setup: Setup, passed: Mapping[str, Any]) -> set[str]:
+    """Return the whole numbers that are written in the launch, and are larger than all of its arrays."""
+    most = max((one.size for one in passed.values() if isinstance(one, np.ndarray)), default=0)
+    return {name for name in _typed(setup, passed) if passed[name] > most}
+
+
+def _parts_of_sides(setup: Setup, passed: Mapping[str, Any]) -> set[str]:
+    """Return the whole numbers that are written in the launch, and are no size of its arrays, no part of one and no
+    radius of weights."""
+    sides = {side for one in passed.values() if isinstance(one, np.ndarray) for side in one.shape if side > 1}
+    few = _small(setup, passed, _OF_WINDOW)
+    if len(sides) != 1:
+        return few
+    return few | {name for name in _small(setup, passed, 1) if passed[name] and next(iter(sides)) % passed[name]}
+
+
+def _typed(setup: Setup, passed: Mapping[str, Any]) -> set[str]:
+    """Return the whole numbers that are written in the launch."""
+    return {name for name, words in zip(passed, setup.arguments, strict=True) if re.fullmatch(r"-?\d+", words)}
+
+
+def is_number(argument: object) -> TypeGuard[int | float]:
+    """Return whether an argument is a single number."""
+    return isinstance(argument, int | float)
