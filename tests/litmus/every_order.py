@@ -52,6 +52,8 @@ class Choices:
 class EveryThread:
     """Crews of one thread each, of which `choices` picks the next one that is about to access memory."""
 
+    turns = None
+
     def __init__(self, program: Program, crews: list[Array], choices: Choices) -> None:
         self._program, self._crews, self._choices = program, crews, choices
         self._last = (-1, -1)

@@ -76,6 +76,9 @@ OTHERS = {
     "each constant once": ("constant-one-word", "", {"round < ROUNDS": "round < 32", "sum += ": "sum += 2 * "}),
     "shuffles in each row": ("crovella-row-sums", "row_sums_shuffle", {}),
     "a copy per warp": ("histogram-shared", "histogram_warps", {}),
+    "one lane adds for its equals": ("histogram-shared", "", {
+        "        atomicAdd(&counts[in[i]], 1);": "        unsigned equal = __match_any_sync(__activemask(), in[i]);\n"
+        "        if (threadIdx.x % 32 == __ffs(equal) - 1) atomicAdd(&counts[in[i]], __popc(equal));"}),
     "two columns too many and one": ("one-matrix-padding", "", {"[32 + 1]": "[32 + 3]"}),
     "words mixed in the tile": ("one-matrix-padding", "", {"[32 + 1]": "[32]", "[r][tid % 32]": "[r][(tid ^ r) % 32]",
                                 "[tid][c]": "[tid][(c ^ tid) % 32]"}),

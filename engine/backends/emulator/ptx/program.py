@@ -75,6 +75,7 @@ class SharedRequests:
 
 
 _STRONG = {"volatile", "acquire", "relaxed"}  # loads that observe concurrent writes
+_FLAGS = {*_STRONG, "release"}
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,7 @@ class Program:
 
     `requests`: the shared memory requests that differ from the PTX. `callees`: the functions called at run time;
     `passed`: the moves of their calls; `deepest`: the most open calls, None with recursion. `functions`: all device
-    functions of the module. `placed`: the parameters read at computed addresses. `cut`: see `cut_at_atomics`.
+    functions of the module. `placed`: the parameters read at computed addresses. `cut`, `waits`: see `cut_at_atomics`.
     `optimised`: the assembler may join products and sums.
     """
 
@@ -136,6 +137,7 @@ class Program:
     functions: tuple[str, ...] = ()
     placed: tuple[Variable, ...] = ()
     cut: bool = False
+    waits: bool = False
     optimised: bool = True
 
     @cached_property
@@ -320,10 +322,12 @@ def _with_liveness(blocks: list[BasicBlock]) -> tuple[BasicBlock, ...]:
 def cut_at_atomics(program: Program) -> Program:
     """Return the program with a basic block for each atomic: lanes may run between two atomics of another lane.
 
-    It is the same program if no basic block has two.
+    If it waits, which means that a loop polls memory, every access to a flag begins a basic block. It is the same
+    program if it does not wait and no basic block has two atomics.
     """
-    pieces = [_pieces(block.body) for block in program.blocks]
-    if all(len(each) == 1 for each in pieces):
+    waits = any(polls(program, block) for block in program.blocks)
+    pieces = [_pieces(block.body, waits) for block in program.blocks]
+    if not waits and all(len(each) == 1 for each in pieces):
         return program
     starts = [0, *accumulate(map(len, pieces))]
     made: list[BasicBlock] = []
@@ -335,12 +339,23 @@ def cut_at_atomics(program: Program) -> Program:
             uses, defs = uses_and_defs((*body, end) if end else body, program.carry)
             made.append(BasicBlock(index, body, end, after, uses, defs, 0, 0))
     callees = {name: replace(one, entry=starts[one.entry]) for name, one in program.callees.items()}
-    return replace(program, blocks=_with_liveness(made), callees=callees, cut=True)
+    return replace(program, blocks=_with_liveness(made), callees=callees, cut=True, waits=waits)
 
 
-def _pieces(body: tuple[Instruction, ...]) -> list[tuple[Instruction, ...]]:
-    """Return the instructions of a basic block in pieces with one atomic each."""
+def flag_access(body: Iterable[Instruction]) -> str:
+    """Return "write" or "read" if instructions may write or read a flag that other lanes poll, else "": by an atomic,
+    or a volatile, relaxed, acquire or release access."""
+    flags = [item for item in body if _FLAGS & {*item.words} or traits_of(item.opcode).memory == "atomic"]
+    writes_one = any(item.words[0] == "st" or traits_of(item.opcode).memory == "atomic" for item in flags)
+    return "write" if writes_one else "read" if any(item.words[0] == "ld" for item in flags) else ""
+
+
+def _pieces(body: tuple[Instruction, ...], waits: bool) -> list[tuple[Instruction, ...]]:
+    """Return the instructions of a basic block in pieces: with one atomic each, or if the program waits, with the
+    access to a flag first."""
     places = [place for place, item in enumerate(body) if traits_of(item.opcode).memory == "atomic"][1:]
+    if waits:
+        places = [place for place, item in enumerate(body) if place and flag_access((item,))]
     return [body[start:end] for start, end in pairwise((0, *places, len(body)))]
 
 

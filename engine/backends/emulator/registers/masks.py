@@ -63,6 +63,11 @@ class Mask:
         return self.height * self.width if self.dense is None else int(np.count_nonzero(self.dense))
 
     @cached_property
+    def blocks(self) -> Array:
+        """Return the blocks with an active lane, bool[B]: a dense mask may have columns without one."""
+        return self.columns if self.dense is None else np.logical_or.reduce(self.full_dense(), axis=0)
+
+    @cached_property
     def warp_bits(self) -> Array:
         """Return the warps with an active lane, bool[T / 32, 1 or B]; one column stands for `width` equal blocks."""
         lanes = self.rows[:, None] if self.dense is None else self.full_dense()

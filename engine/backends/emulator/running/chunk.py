@@ -204,6 +204,9 @@ class Chunk:
             elif code.kept:
                 put_back(code.kept, lanes.registers, registers, mask, lanes.live(frame))
             self._leave(code, key, mask, decided)
+            if lanes.crews is not None and lanes.crews.turns is not None:
+                again = (key[0] - code.block.index + code.block.successors[0], key[1]) if code.polls else None
+                lanes.crews.turns.note(again if again and again in lanes.groups else None, code.flag)
         except EXPECTED_ERRORS:
             raise
         except Exception as error:

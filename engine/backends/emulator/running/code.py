@@ -9,7 +9,7 @@ from engine.backends.emulator.instructions.convergence import members_reader, me
 from engine.backends.emulator.instructions.dispatch import executors_of
 from engine.backends.emulator.instructions.mbarriers import PhaseGate, phase_gate_of
 from engine.backends.emulator.ptx.guarded_loads import guarding_registers
-from engine.backends.emulator.ptx.program import BasicBlock, polls, swaps
+from engine.backends.emulator.ptx.program import BasicBlock, flag_access, polls, swaps
 from engine.backends.emulator.ptx.syntax import Immediate, Instruction, Register
 from engine.backends.emulator.ptx.traits import traits_of, uses_and_defs
 from engine.backends.emulator.registers.masks import Mask
@@ -36,6 +36,7 @@ class Code:
     gate: PhaseGate | None  # of a block that starts with a waiting instruction
     counted: bool  # False for the jump around a guarded instruction
     polls: bool  # a loop that ends here reads memory that other lanes may change
+    flag: str  # as of `flag_access`
     swaps: bool  # a loop that ends here repeats a compare-and-swap
 
     @property
@@ -99,7 +100,7 @@ def _compile_block(machine: Machine, block: BasicBlock) -> Code:
         block, steps, lines, kind, decide, numbers, numbers_of(used),
         numbers_of(written & live), numbers_of(written & ~live),
         len(block.issued), members, members_of, gate, counted,
-        polls(machine.program, block), swaps(machine.program, block),
+        polls(machine.program, block), flag_access(block.body), swaps(machine.program, block),
     )  # fmt: skip
 
 

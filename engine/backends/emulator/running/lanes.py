@@ -220,7 +220,7 @@ class Barriers:
     def contradicted(self, entry: Waiting) -> Waiting | None:
         """Return a group at the same barrier of the same blocks with a different count."""
         others = [other for other in self._waiting.get(entry.number, ()) if None not in (other.count, entry.count)]
-        both = (each for each in others if (each.mask.columns & entry.mask.columns).any())
+        both = (each for each in others if (each.mask.blocks & entry.mask.blocks).any())
         return next((other for other in both if other.count != entry.count), None)
 
     def overfilled(self, number: int, count: int, mask: Mask) -> bool:
@@ -281,6 +281,9 @@ class Barriers:
 Label = tuple[Any, ...]
 
 
+_MOST_IN_TURNS = 1 << 13  # lanes of a chunk; with more of them turns take too long
+
+
 class Lanes:
     """The lanes of the resident blocks. `registers`: whole registers of the running frame; `scratch`: registers of a
     partial group.
@@ -303,7 +306,8 @@ class Lanes:
         # An unoptimised build names their memory in every kernel with a group.
         together = machine.program.reads_reserved and machine.program.optimised
         split = machine.schedule.kind == "independent" and not together
-        self.crews = Crews(machine.schedule, machine.rows, ahead) if split else None
+        waits = machine.program.waits and machine.rows * machine.resident.blocks <= _MOST_IN_TURNS
+        self.crews = Crews(machine.schedule, machine.rows, ahead, waits) if split else None
         self._whole: dict[tuple[int, int], tuple[bool, Mask, Mask]] = {}
 
     def close(self) -> None:

@@ -275,9 +275,25 @@ class LoopWatch:
             self._wake()  # a group that stalled before this one can go on
             return True
         if needs.polls and needs.waits:
+            if self._changes_for_a_time():
+                self._wake()
+                return True
             held = [place for place, crew in self._lanes.groups if (place, crew) not in self._still]
             raise _waits_for_ever(self._lanes, start, any(self._may_write(place, needs) for place in held))
         raise _never_ends(self._lanes, start)
+
+    def _changes_for_a_time(self) -> bool:
+        """Return whether a stalled loop may change the memory of one and change it back: two instructions write it.
+
+        A lock's single swap stores what is already there, and a compare-and-swap that fails stores nothing.
+        """
+        machine, blocks = self._lanes.machine, self._program.blocks
+        names = set[str | int]().union(*(needs.names(machine) for _, needs in self._still.values()))
+        for start, _ in self._still.values():
+            items = (item for place in {each % len(blocks) for each in start.places} for item in blocks[place].body)
+            if sum("cas" not in item.words and writes_one_of(machine, item, names) for item in items) > 1:
+                return True
+        return False
 
     def _may_write(self, place: int, needs: LoopDependence) -> bool:
         """Return whether lanes at a place may write the memory of a loop before they come to a block barrier."""

@@ -4,8 +4,9 @@
   The group of lanes with the smallest program counter runs first.
 * "independent": any lane may run ahead of the others of its warp until they must converge, as since Volta. The last
   blocks run first, the lanes of an atomic take turns in a random order, and volatile stores may arrive late
-  (`store_buffer`). Other blocks may run between two atomics of a block (`ptx.program.cut_at_atomics`). `seed`
-  determines the order; each seed gives one legal and adversarial execution.
+  (`store_buffer`). Other blocks may run between two atomics of a block (`ptx.program.cut_at_atomics`). If a loop polls
+  memory in a small launch, blocks or warps take turns at each access to a flag (`Turns`). `seed` determines the
+  order; each seed gives one legal and adversarial execution.
 * "waves": lockstep, with `blocks_per_wave` blocks at a time; the next wave starts when the last one has ended.
 """
 
@@ -31,6 +32,14 @@ class Schedule:
 
 
 LOCKSTEP = Schedule()
+# Of programs whose loops poll memory. Chosen for the most wrong queues, locks and barriers that one order finds.
+_APART = 0.85  # how often the crews are whole blocks or warps
+_MOST_CREWS = 8
+_ROUNDS = 4
+_TURNS_OF_THE_SLOW = 20  # on average, until others are slow
+_SLOW_CREWS, _SLOW_GROUPS = 0.4, 0.2  # how many are slow
+_MOST_TURNS = 1000  # of a run
+_RARE = 0.02  # the chance of a group that is slow or waits, beside 1
 
 
 def parse_schedule(text: str | None) -> Schedule:
@@ -54,20 +63,102 @@ def schedule_line(schedule: Schedule) -> str:
     return f"independent lanes, seed {schedule.seed}" if schedule.kind == "independent" else "lockstep warps"
 
 
+class Turns:
+    """The turns of crews in a program whose loops poll memory: a crew runs up to its next access to a flag.
+
+    First the crews take turns, in an order that each round reverses, and one of three or more crews stays behind. So a
+    crew reads a flag before the one that sets it has gone on. Then each turn is drawn, and for some time some crews and
+    some groups hardly get any: one crew fills a queue while another one stands still. A group whose loop has polled in
+    vain waits for the next write.
+    """
+
+    def __init__(self, draw: random.Random) -> None:
+        self._random = draw
+        self._order: list[int] = []
+        self._round: list[int] = []
+        self._left = -1  # turns of the first part; below 0 before the first one
+        self._slow: dict[tuple[int, int] | int, bool] = {}  # by group and by crew
+        self._waiting: set[tuple[int, int]] = set()
+        self._running = -1  # the crew that has not come to a flag yet
+        self._rest = _MOST_TURNS
+
+    @property
+    def over(self) -> bool:
+        """Return whether crews take no more turns: in a long run they would take too long."""
+        return self._rest < 0
+
+    def choose(self, keys: list[tuple[int, int]]) -> tuple[int, int]:
+        """Return the group that runs next."""
+        ready = [key for key in keys if key[1] == self._running and key not in self._waiting]
+        key = self._random.choice(ready or self._in_round(keys) or self._drawn(keys))
+        self._waiting.discard(key)
+        self._rest -= not ready
+        self._running = key[1]
+        return key
+
+    def note(self, again: tuple[int, int] | None, flag: str) -> None:
+        """Note what the chosen group did: `again`, the group that polls once more; `flag`: "read", "write" or ""."""
+        if again is not None:
+            self._waiting.add(again)
+        elif flag == "write":
+            self._waiting.clear()
+        if flag:
+            self._running = -1
+
+    def _in_round(self, keys: list[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Return the groups of the crew whose turn it is; none after the first part, or if all of its crews wait."""
+        if self._left < 0:
+            self._order = sorted({crew for _, crew in keys})
+            self._random.shuffle(self._order)
+            self._left = _ROUNDS * len(self._order)
+            if len(self._order) > 2:
+                self._order.pop()
+        for _ in range(2 * len(self._order) if self._left else 0):
+            if not self._round:
+                self._round = list(self._order)
+                self._order.reverse()
+            crew = self._round.pop()
+            ready = [key for key in keys if key[1] == crew and key not in self._waiting]
+            if ready:
+                self._left -= 1
+                return ready
+        return []
+
+    def _drawn(self, keys: list[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Return one group, drawn."""
+        if self._random.random() < 1 / _TURNS_OF_THE_SLOW:
+            self._slow.clear()
+        for place, crew in keys:
+            self._slow.setdefault(crew, self._random.random() < _SLOW_CREWS)
+            self._slow.setdefault((place, crew), self._random.random() < _SLOW_GROUPS)
+        chances = [_RARE ** ((key in self._waiting) + (self._slow[key[1]] or self._slow[key])) for key in keys]
+        return self._random.choices(keys, chances)
+
+
 class Crews:
     """The lanes that run ahead together under "independent": at every convergence point the lanes get new crews.
 
-    `rows`: the lanes of a block; `blocks`: how many blocks may get ahead of each other, 0: none. All choices come from
-    the seed, so a run can be repeated.
+    `rows`: the lanes of a block; `blocks`: how many blocks may get ahead of each other, 0: none; `waits`: whether loops
+    poll memory. All choices come from the seed, so a run can be repeated.
     """
 
-    def __init__(self, schedule: Schedule, rows: int, blocks: int) -> None:
+    def __init__(self, schedule: Schedule, rows: int, blocks: int, waits: bool = False) -> None:
         self.random = random.Random(schedule.seed)
+        self.turns = Turns(self.random) if waits else None
         self.rows, self.blocks = rows, blocks
 
     def deal(self) -> list[tuple[Array, Array | None]]:
         """Return disjoint rectangles that cover the lanes, in the order in which they run: bool vectors of rows, and of
         blocks (None: all)."""
+        if (
+            self.turns is not None and not self.turns.over and self.random.random() < _APART
+        ):  # every block apart, or every warp
+            count = self.blocks if self.blocks > 1 else self.rows // WARP
+            parts, every = np.array(self.random.sample(range(count), count)) % _MOST_CREWS, np.ones(self.rows, bool)
+            several = range(min(count, _MOST_CREWS))
+            if self.blocks > 1:
+                return [(every, parts == part) for part in several]
+            return [(np.repeat(parts == part, WARP), None) for part in several]
         if self.blocks > 1 and self.random.random() < 0.5:  # blocks apart
             parts, every = np.array([self.random.randrange(4) for _ in range(self.blocks)]), np.ones(self.rows, bool)
             return [(every, parts == part) for part in range(4) if (parts == part).any()]
@@ -88,6 +179,8 @@ class Crews:
     def choose(self, keys: list[tuple[int, int]]) -> tuple[int, int]:
         """Return the group that runs next, of groups (block of the program, crew): mostly of the first crew, but of any
         if blocks may get ahead of each other."""
+        if self.turns is not None and not self.turns.over:
+            return self.turns.choose(keys)
         crews = sorted({crew for _, crew in keys})
         crew = self.random.choice(crews) if self.blocks > 1 else crews[-1] if self.random.random() < 0.05 else crews[0]
         return min(key for key in keys if key[1] == crew)

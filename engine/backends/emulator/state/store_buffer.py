@@ -16,7 +16,7 @@ from engine.backends.emulator.ptx.program import BasicBlock
 from engine.backends.emulator.registers.masks import Mask
 from engine.records import Array
 
-_MOST_STEPS = 24  # basic blocks of a chunk that run before the stores arrive
+_MOST_STEPS = 48  # basic blocks of a chunk that run before the stores arrive
 _NOWHERE = -(1 << 40)
 
 

@@ -166,7 +166,7 @@ class Causality:
 
     def pass_barrier(self, mask: Mask, time: int) -> None:
         """Record that a barrier releases blocks."""
-        blocks = mask.columns_at() + self._first
+        blocks = np.flatnonzero(mask.blocks) + self._first
         self._near.reshape(-1, self._each**2)[blocks] = time
         if self._flags.size == 1 and not self._fences:
             return
@@ -323,7 +323,7 @@ class Causality:
 
     def _groups(self, mask: Mask) -> Array:
         if self._each == 1:
-            return mask.columns_at() + self._first
+            return np.flatnonzero(mask.blocks) + self._first
         if mask.dense is None:
             warps = np.flatnonzero(mask.warp_bits[:, 0])
             made: Array = ((mask.columns_at() + self._first)[:, None] * self._each + warps).ravel()

@@ -149,11 +149,11 @@ class Clocks:
     def release(self, mask: Mask) -> None:
         """Record that a barrier releases the lanes of `mask`."""
         self.flags.pass_barrier(mask, self.tick())
-        if mask.column_index is None:
+        if mask.blocks.all():
             self.epoch = self.epoch + 1
             return
         epoch = np.broadcast_to(self.epoch, (1, self.blocks)).copy()
-        epoch[:, mask.columns] += 1
+        epoch[:, mask.blocks] += 1
         self.epoch = epoch
 
     def collect(self, mask: Mask, members: Array) -> None:

@@ -80,7 +80,7 @@ class Scope:
 
     def pass_barrier(self, mask: Mask, heard: Array) -> None:
         """Record a barrier of the block, which stands for the fence behind a read flag."""
-        columns = mask.columns
+        columns = mask.blocks
         self.met[:, columns] = self.fenced[:, columns]
         self.acquired[:, columns] = np.maximum(self.acquired, heard)[:, columns].max(axis=0)
 
@@ -249,7 +249,7 @@ class Flags:
         published. `knowing`: given if parts of warps have converged.
         """
         mask = access.mask
-        self._flagged[self.first : self.first + self.blocks][mask.columns] = time
+        self._flagged[self.first : self.first + self.blocks][mask.blocks] = time
         if self._causality is not None:
             self._causality.write_flag(access, time, release is not None)
         if release is None and not self.used:
@@ -261,7 +261,7 @@ class Flags:
         if release == "all" or outer.fenced.any():
             outer.publish(mask, time, clock, epoch, release == "all", known, knowing)
             outer.pass_on(inner, mask)
-        return time if release else int(inner.fenced[:, mask.columns].max())
+        return time if release else int(inner.fenced[:, mask.blocks].max())
 
     def acquire(self, access: Access, time: int, heard: int, scope: str | None) -> None:
         """Record that the lanes have read a flag with its last fence at the time `heard`. `scope`: "block" or "all" if
@@ -272,7 +272,7 @@ class Flags:
         if self._causality is not None:
             self._causality.read_flag(access, scope is not None)
         _mark(self._read, mask, time)
-        self._read_in[self.first : self.first + self.blocks][mask.columns] = time
+        self._read_in[self.first : self.first + self.blocks][mask.blocks] = time
         _mark(self._heard, mask, np.maximum(self._heard[mask.place()], heard))
         if scope:
             for each in self._both()[: 1 if scope == "block" else 2]:
@@ -319,7 +319,7 @@ class Flags:
 
     def release_part(self, number: int, mask: Mask) -> None:
         """Record that such a barrier releases lanes."""
-        self._ended.setdefault(number, np.zeros(self.blocks, bool))[mask.columns] = True
+        self._ended.setdefault(number, np.zeros(self.blocks, bool))[mask.blocks] = True
         if self._causality is not None:
             self._causality.release_part(number, mask)
         if self._parts is not None:
@@ -330,9 +330,9 @@ class Flags:
     def _start_phase(self, number: int, mask: Mask) -> None:
         """Forget the arrivals of an ended phase of a barrier: the next one does not wait for them."""
         ended = self._ended.get(number)
-        if ended is None or not (ended & mask.columns).any():
+        if ended is None or not (ended & mask.blocks).any():
             return
-        blocks = ended & mask.columns
+        blocks = ended & mask.blocks
         ended[blocks] = False
         if self._parts is not None:
             self._parts.forget(number, blocks)

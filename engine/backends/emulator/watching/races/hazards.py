@@ -88,7 +88,7 @@ class Hazards(Observer):
 
     def _release(self, mask: Mask) -> None:
         self._reads.release(mask)
-        if self._shared is not None and self._shared.between is not None and mask.column_index is None:
+        if self._shared is not None and self._shared.between is not None and mask.blocks.all():
             self._shared.between.clear()
         self._clocks.release(mask)
 

@@ -108,7 +108,7 @@ class OpenReads:
 
     def release(self, mask: Mask) -> None:
         """Drop or record open reads, as a barrier releases lanes."""
-        if mask.column_index is None:
+        if mask.blocks.all():
             self._open.clear()
         self.settle()
 

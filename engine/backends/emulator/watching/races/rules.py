@@ -130,6 +130,8 @@ class RaceRules:
         else:
             if kind:
                 shadow.cover(at, high.epoch if shared else None)
+            if equal.any():
+                shadow.keep_last(site.number, at[equal])
             shadow.write(at, high, site.line, kind, fence, equal)
             if equal.any() or not lanes.unique:
                 shadow.keep(site.number, at, high, site.line, kind, True)

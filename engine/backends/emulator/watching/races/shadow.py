@@ -241,6 +241,16 @@ class Shadow:
         if self.between is not None and at.size and kind <= 0:
             self.between.keep(number, KeptAccess(at, by, line, kind, store))
 
+    def keep_last(self, number: int, at: Array) -> None:
+        """Keep the last stores to some units, which the instruction `number` is about to replace by the same values."""
+        if self.between is None:
+            return
+        at = np.unique(at[self.writer.take(at) >= 0])
+        lines, kinds = self.write_line.take(at), self.write_kind.take(at)
+        for line, kind in {*zip(lines.tolist(), kinds.tolist(), strict=True)}:
+            these = at[(lines == line) & (kinds == kind)]
+            self.keep(-1 - number, these, self.last_write(these), line, kind, True)
+
     # ---- readers: smallest lane, largest lane; epoch, clock and time of each; line, kind
 
     def _fields(self) -> tuple[Array, ...]:

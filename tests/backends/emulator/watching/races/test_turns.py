@@ -1,0 +1,119 @@
+"""Threads that wait for a flag go on as soon as it lets them: a flag that is set too early is found in few orders."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import engine
+
+ONCE = """__device__ volatile int state;
+__device__ int table;
+__global__ void k(const int *in, int *out) {
+    if (threadIdx.x) return;
+    if (atomicCAS((int *)&state, 0, 1) == 0) {
+        table = in[3];
+        __threadfence();
+        state = 2;
+    } else while (state WAITS) ;
+    __threadfence();
+    out[blockIdx.x] = table;
+}"""
+QUEUE = """__device__ volatile int head, tail;
+__device__ int slot[4];
+__global__ void k(const int *in, int *out) {
+    if (threadIdx.x) return;
+    if (blockIdx.x == 0) for (int i = 0; i < 12; i++) {
+        while (head - tail >= 4) ;
+        __threadfence();
+        slot[i % 4] = in[i];
+        __threadfence();
+        head = i + 1;
+    }
+    if (blockIdx.x == 1) for (int i = 0; i < 12; i++) {
+        while (head WAITS) ;
+        __threadfence();
+        out[i] = slot[i % 4];
+        __threadfence();
+        tail = i + 1;
+    }
+}"""
+READERS = """__device__ int writers, readers, data[2];
+__global__ void k(const int *in, int *out) {
+    if (threadIdx.x) return;
+    if (blockIdx.x % 3 == 0) {
+        while (atomicCAS(&writers, 0, 1) != 0) ;
+        __threadfence();
+        while (atomicAdd(&readers, 0) != 0) ;
+        __threadfence();
+        data[0] += 1, data[1] += 1;
+        __threadfence();
+        atomicExch(&writers, 0);
+    } else {
+        WAITS
+        __threadfence();
+        out[blockIdx.x] = data[0] - data[1];
+        __threadfence();
+        atomicSub(&readers, 1);
+    }
+}"""
+ENTER = (
+    "for (;;) { atomicAdd(&readers, 1); __threadfence(); if (!atomicAdd(&writers, 0)) break; atomicSub(&readers, 1); }"
+)
+SUMS = """__device__ volatile int flag[8];
+__device__ int own[8], upto[8];
+__global__ void k(const int *in, int *out) {
+    int b = blockIdx.x, sum = in[b];
+    if (threadIdx.x) return;
+    own[b] = sum;
+    __threadfence();
+    flag[b] = 1;
+    for (int p = b - 1; p >= 0; p--) {
+        int seen;
+        while ((seen = flag[p]) WAITS) ;
+        __threadfence();
+        if (seen == 2) { sum += upto[p]; break; }
+        sum += own[p];
+    }
+    upto[b] = out[b] = sum;
+    __threadfence();
+    flag[b] = 2;
+}"""
+CASES = {  # text, right, wrong
+    "initialised once": (ONCE, "!= 2", "== 0"),
+    "a queue": (QUEUE, "<= i", "< i"),
+    "readers and writers": (READERS, ENTER, "while (atomicAdd(&writers, 0)) ; atomicAdd(&readers, 1);"),
+    "a look-back": (SUMS, "== 0", "> 2"),
+}
+
+
+@pytest.mark.parametrize("wrong", [False, True])
+@pytest.mark.parametrize("name", CASES)
+def test_a_flag_that_lets_threads_go_on_too_early_is_found(name: str, wrong: bool) -> None:
+    text, *waits = CASES[name]
+    kernel, found = engine.kernel(text.replace("WAITS", waits[wrong])), set()
+    for schedule in [None, *(f"independent:{seed}" for seed in (1, 2, 3))]:
+        run = kernel.run(6, 32, (np.arange(1, 17, dtype=np.int32), np.zeros(16, np.int32)), schedule=schedule)
+        found |= {one.kind for one in run.findings}
+    assert found == ({"global-race"} if wrong else set())
+
+
+BARRIERS = """__device__ int turn;
+__global__ void k(const int *in, int *out) {
+    __shared__ int s[96];
+    int t = threadIdx.x;
+    for (int i = 0; i < 4; i++) {
+        s[t] = in[t] + i;
+        asm volatile("bar.sync 1, 96;" ::: "memory");
+        out[96 * blockIdx.x + t] += s[95 - t];
+        asm volatile("bar.sync 1, 96;" ::: "memory");
+        if (t == 0) { while (atomicAdd(&turn, 0) < blockIdx.x) ; atomicAdd(&turn, 1); }
+    }
+}"""
+
+
+def test_a_named_barrier_of_one_block_ends_no_phase_of_another() -> None:
+    for seed in range(4):
+        arrays = np.arange(96, dtype=np.int32), np.zeros(96 * 12, np.int32)
+        run = engine.kernel(BARRIERS).run(12, 96, arrays, schedule=f"independent:{seed}")
+        assert run.findings == ()
