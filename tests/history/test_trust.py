@@ -81,11 +81,16 @@ def test_the_program_s_own_records_pass() -> None:
     assert own and [one for path in own for one in judged(path) if not one.good] == []
 
 
-DEEP = gzip.compress(b"[" * 100_000)
-TORN = gzip.compress(b"text" * 99)[:12] + b"\xff" * 20
+UNREADABLE = {
+    "empty": b"",
+    "a text": b"no recording",
+    "a wrong header": b"\x1f\x8b broken",
+    "too deep": gzip.compress(b"[" * 100_000),
+    "torn": gzip.compress(b"text" * 99)[:12] + b"\xff" * 20,
+}
 
 
-@pytest.mark.parametrize("content", [b"", b"no recording", b"\x1f\x8b broken", DEEP, TORN])
+@pytest.mark.parametrize("content", UNREADABLE.values(), ids=UNREADABLE)
 def test_what_is_no_recording_is_one_sentence(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "x.json.gz").write_bytes(content)
     (one,) = judged(tmp_path / "x.json.gz")
