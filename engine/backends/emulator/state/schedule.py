@@ -96,6 +96,13 @@ class Turns:
         self._running = key[1]
         return key
 
+    def ready(self, keys: list[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Return the groups that do not wait for a write; all, if every group waits."""
+        ready = [key for key in keys if key not in self._waiting]
+        if not ready:
+            self._waiting.clear()
+        return ready or keys
+
     def note(self, again: tuple[int, int] | None, flag: str) -> None:
         """Note what the chosen group did: `again`, the group that polls once more; `flag`: "read", "write" or ""."""
         if again is not None:
@@ -179,8 +186,10 @@ class Crews:
     def choose(self, keys: list[tuple[int, int]]) -> tuple[int, int]:
         """Return the group that runs next, of groups (block of the program, crew): mostly of the first crew, but of any
         if blocks may get ahead of each other."""
-        if self.turns is not None and not self.turns.over:
-            return self.turns.choose(keys)
+        if self.turns is not None:
+            if not self.turns.over:
+                return self.turns.choose(keys)
+            keys = self.turns.ready(keys)
         crews = sorted({crew for _, crew in keys})
         crew = self.random.choice(crews) if self.blocks > 1 else crews[-1] if self.random.random() < 0.05 else crews[0]
         return min(key for key in keys if key[1] == crew)
