@@ -39,7 +39,7 @@ from engine.lab.arguments import Argument, array_names
 from engine.lab.compilation import compilation
 from engine.lab.debugger import Debugger
 from engine.lab.expressions import evaluate
-from engine.lab.kernel_traits import has_variables
+from engine.lab.kernel_traits import has_variables, waits
 from engine.lab.kernels import KernelRun, OwnKernel, Sizes, kernel
 from engine.lab.marks import Mark, compiler_marks, finding_marks, warning_marks
 from engine.lab.recording import record_rung
@@ -179,13 +179,13 @@ def check_own(
     if not again or not _is_right(found):
         return found
     fewer = _fewer(found, n) if setup.sized else n
-    for order in SEARCHED if searches(setup.right) else ORDERS:
+    for order, trial in _tries(setup, kernel(f"{text}\n", setup.kernel, called=file_name)):
         size = _size_in(order, fewer) if setup.sized else n
-        other = _checked_own(setup, size, text, file_name, order)
+        other = _checked_own(setup, size, text, file_name, order, trial)
         if other.measurement.status == "out-of-bounds":  # a counting sort uses its numbers as indices
             other = _checked_own(setup, size, text, file_name, order, trial=0, places=trial_of(order))
-        ends = other.measurement.status != "deadlock" or not (schedule or "").startswith("independent")
-        if not ends and _checked_own(setup, size, text, file_name, None).measurement.status == "deadlock":
+        finishes = other.measurement.status != "deadlock" or not (schedule or "").startswith("independent")
+        if not finishes and _checked_own(setup, size, text, file_name, None).measurement.status == "deadlock":
             continue  # not for the order of blocks: lanes of a warp wait for each other
         if _is_missed(other, setup.sized):
             unwritten = _unwritten(setup, other)
@@ -199,13 +199,22 @@ def check_own(
         other = _checked_own(setup, several, text, file_name, schedule, LARGE)
         if _is_missed(other):
             return _differs(other, several, numbers=True, asked=schedule)
-    trials = (None, *ENDS) if searches(setup.right) else (None,)
-    for size, trial in product(_sizes_near(fewer, setup) if setup.sized else (), trials):
-        other = _checked_own(setup, size, text, file_name, schedule, trial)
-        if _is_missed(other) and (trial is None or other.measurement.status == "wrong"):
+    ends = (None, *ENDS) if searches(setup.right) else (None,)
+    for size, end in product(_sizes_near(fewer, setup) if setup.sized else (), ends):
+        other = _checked_own(setup, size, text, file_name, schedule, end)
+        if _is_missed(other) and (end is None or other.measurement.status == "wrong"):
             return _only_here(found, other, size)
     left = _left_behind(setup, fewer, text, file_name)
     return found if left is None else replace(found, remark=left)
+
+
+def _tries(setup: Setup, own: OwnKernel) -> list[tuple[str, int]]:
+    """Return the further orders, with the trial of the numbers of each: more orders for searches, and for threads that
+    wait for each other."""
+    if searches(setup.right):
+        return [(order, trial_of(order)) for order in SEARCHED]
+    more = SEARCHED[len(ORDERS) :] if waits(own) else ()
+    return [(order, trial_of(order)) for order in ORDERS] + [(order, trial_of(ORDERS[0])) for order in more]
 
 
 def _left_behind(setup: Setup, n: int, text: str, file_name: str) -> str | None:

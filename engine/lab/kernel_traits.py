@@ -32,6 +32,11 @@ def has_variables(own: OwnKernel) -> bool:
     return any(one.space == "global" and readable(symbol) in own.made.variables for symbol, one in module.items())
 
 
+def waits(own: OwnKernel) -> bool:
+    """Return whether a loop of a kernel polls memory, so the order of its threads decides more than usual."""
+    return load(own.source, own.symbol).waits
+
+
 def compared_with(own: OwnKernel, kind: str) -> tuple[float, ...]:
     """Return the constants with which a kernel compares numbers. `kind`: "f" for floats, else those of integers."""
     return _constants(load(own.source, own.symbol), kind == "f")

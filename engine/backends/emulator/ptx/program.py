@@ -118,7 +118,7 @@ class Program:
 
     `requests`: the shared memory requests that differ from the PTX. `callees`: the functions called at run time;
     `passed`: the moves of their calls; `deepest`: the most open calls, None with recursion. `functions`: all device
-    functions of the module. `placed`: the parameters read at computed addresses. `cut`, `waits`: see `cut_at_atomics`.
+    functions of the module. `placed`: the parameters read at computed addresses. `cut`: see `cut_at_atomics`.
     `optimised`: the assembler may join products and sums.
     """
 
@@ -137,8 +137,12 @@ class Program:
     functions: tuple[str, ...] = ()
     placed: tuple[Variable, ...] = ()
     cut: bool = False
-    waits: bool = False
     optimised: bool = True
+
+    @cached_property
+    def waits(self) -> bool:
+        """Return whether a loop polls memory."""
+        return any(polls(self, block) for block in self.blocks)
 
     @cached_property
     def reads_reserved(self) -> bool:
@@ -322,12 +326,11 @@ def _with_liveness(blocks: list[BasicBlock]) -> tuple[BasicBlock, ...]:
 def cut_at_atomics(program: Program) -> Program:
     """Return the program with a basic block for each atomic: lanes may run between two atomics of another lane.
 
-    If it waits, which means that a loop polls memory, every access to a flag begins a basic block. It is the same
-    program if it does not wait and no basic block has two atomics.
+    If it waits, every access to a flag begins a basic block. It is the same program if it does not wait and no basic
+    block has two atomics.
     """
-    waits = any(polls(program, block) for block in program.blocks)
-    pieces = [_pieces(block.body, waits) for block in program.blocks]
-    if not waits and all(len(each) == 1 for each in pieces):
+    pieces = [_pieces(block.body, program.waits) for block in program.blocks]
+    if not program.waits and all(len(each) == 1 for each in pieces):
         return program
     starts = [0, *accumulate(map(len, pieces))]
     made: list[BasicBlock] = []
@@ -339,7 +342,7 @@ def cut_at_atomics(program: Program) -> Program:
             uses, defs = uses_and_defs((*body, end) if end else body, program.carry)
             made.append(BasicBlock(index, body, end, after, uses, defs, 0, 0))
     callees = {name: replace(one, entry=starts[one.entry]) for name, one in program.callees.items()}
-    return replace(program, blocks=_with_liveness(made), callees=callees, cut=True, waits=waits)
+    return replace(program, blocks=_with_liveness(made), callees=callees, cut=True)
 
 
 def flag_access(body: Iterable[Instruction]) -> str:

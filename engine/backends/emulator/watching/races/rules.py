@@ -157,8 +157,8 @@ class RaceRules:
         array: DeviceArray | None, kind: int,
     ) -> None:  # fmt: skip
         """Report readers that are unordered with this write."""
-        first, last, lines, kinds = shadow.readers(at)
-        for before in (first, last):
+        first, last, kinds = shadow.readers(at)
+        for before, lines in (first, last):
             for now in present:
                 racing = self._conflict(kind, kinds, now, before) if kind else None
                 if racing is not None and not racing.any():

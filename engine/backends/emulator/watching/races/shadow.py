@@ -230,7 +230,7 @@ class Shadow:
         if kind == 0 and self.covered is not None:
             self.covered.writer[at] = -1
         if self._readers is not None:  # an atomic does not hide ordinary reads
-            gone = at if kind == 0 else at[self._readers[9].take(at) != 0]
+            gone = at if kind == 0 else at[self._readers[-1].take(at) != 0]
             self._readers[0][gone] = self._readers[1][gone] = -1
         if self.between is not None:
             self.between.replace(at if repeats is None else at[~repeats], by.time, kind == 0)
@@ -251,12 +251,12 @@ class Shadow:
             these = at[(lines == line) & (kinds == kind)]
             self.keep(-1 - number, these, self.last_write(these), line, kind, True)
 
-    # ---- readers: smallest lane, largest lane; epoch, clock and time of each; line, kind
+    # ---- readers: smallest lane, largest lane; epoch, clock, time and line of each; kind
 
     def _fields(self) -> tuple[Array, ...]:
         if self._readers is None:
             lanes = (np.full(self.units, -1, np.int64) for _ in range(2))
-            self._readers = (*lanes, *(np.zeros(self.units, np.int32) for _ in range(8)))
+            self._readers = (*lanes, *(np.zeros(self.units, np.int32) for _ in range(9)))
         return self._readers
 
     @property
@@ -267,12 +267,12 @@ class Shadow:
     def is_plainly_read(self, at: Array) -> bool:
         """Return whether any of these units has an ordinary reader."""
         fields = self._readers
-        return fields is not None and bool(((fields[9].take(at) == 0) & (fields[1].take(at) >= 0)).any())
+        return fields is not None and bool(((fields[-1].take(at) == 0) & (fields[1].take(at) >= 0)).any())
 
-    def readers(self, at: Array) -> tuple[Stamp, Stamp, Array, Array]:
-        """Return (smallest, largest reader of some units, their lines, their kinds)."""
-        low, high, *stamps, line, kind = (field.take(at) for field in self._fields())
-        return Stamp(low, *stamps[:3]), Stamp(high, *stamps[3:]), line, kind
+    def readers(self, at: Array) -> tuple[tuple[Stamp, Array], tuple[Stamp, Array], Array]:
+        """Return ((smallest reader of some units, its lines), (the largest one, its lines), their kinds)."""
+        low, high, *each, kind = (field.take(at) for field in self._fields())
+        return (Stamp(low, *each[:3]), each[3]), (Stamp(high, *each[4:7]), each[7]), kind
 
     def read(
         self,
@@ -287,7 +287,7 @@ class Shadow:
     ) -> None:
         """Record that lanes `low` to `high` read the units; `unique`: no unit occurs twice."""
         fields = self._fields()
-        was_low, was_high, _, _ = self.readers(at)
+        (was_low, _), (was_high, _), _ = self.readers(at)
         kept = clocks.unordered(was_low, low, None, one_block)
         if not np.array_equal(was_low.lane, was_high.lane):
             kept |= clocks.unordered(was_high, low, None, one_block)
@@ -303,15 +303,14 @@ class Shadow:
             np.minimum.at(fields[0], at, low.lane)
             np.maximum.at(fields[1], at, high.lane)
         # A stored reader keeps the time of its read: publications of that lane since then count.
-        for lanes, own, now in ((fields[0], fields[2:5], low), (fields[1], fields[5:8], high)):
+        for lanes, own, now in ((fields[0], fields[2:6], low), (fields[1], fields[6:10], high)):
             new = slice(None) if forgets else lanes[at] == now.lane
-            for field, value in zip(own, (now.epoch, now.clock, now.time), strict=True):
+            for field, value in zip(own, (now.epoch, now.clock, now.time, line), strict=True):
                 field[at[new]] = value if isinstance(value, int) else value[new]
-        fields[8][at] = line
         if kind == 0 or not kept.any():
-            fields[9][at] = kind
+            fields[-1][at] = kind
         else:
-            fields[9][at[~kept]] = kind
+            fields[-1][at[~kept]] = kind
 
 
 def _moved(lanes: Array, steps: Array) -> Array:
