@@ -233,8 +233,8 @@ _DIVERGENCE = Ladder(
     picture="law",
     counter="active_lanes_per_instruction",
     today=(
-        "The lecture's three branches are so short that the compiler computes all values and selects one: the profiler "
-        "finds {count divergent_branches divergence_three n=20011 block=128} divergent branches.",
+        "The lecture's three branches are so short that the compiler computes all values and selects one: at N = "
+        "20,011 the profiler finds {count divergent_branches divergence_three n=20011 block=128} divergent branches.",
         "With a loop in each of 8 branches it is as the lecture says: at N = 2^24 they take "
         "{times divergence_ways divergence_warps n=16777216} as long by thread as by warp.",
     ),
