@@ -22,8 +22,8 @@ _TENSOR = Ladder(
     name="tensor-cores",
     title="After CS121: matrix multiplication on tensor cores",
     lecture="The lecture's tiles and copies, for units that multiply whole matrices; no lecture here has them",
-    summary="A tensor core multiplies matrices of 16-bit numbers and adds in float. It is so fast that every rung is "
-    "about one question: how the operands arrive in time.",
+    summary="A tensor core multiplies matrices of 16-bit numbers and adds in float. It is so fast that nearly every "
+    "rung is about one question: how the operands arrive in time.",
     n=4096,
     block_size=256,
     dtype="bfloat16",
@@ -54,8 +54,8 @@ _TENSOR = Ladder(
              "product, and is faster.", promise="slower", shows="+warp_instructions"),
     ),
     today=(
-        "No lecture here has tensor cores. All rungs make the same products with the same unit, and from the first to "
-        "the last only the path of the operands changes.",
+        "No lecture here has tensor cores. All rungs make the same products with the same unit; what changes is how "
+        "the operands reach it, how the sums leave, and the size of the pieces.",
         "That gains {times tensor_wmma tensor_mma}, {times tensor_mma tensor_wgmma}, "
         "{times tensor_wgmma tensor_specialized}, {times tensor_specialized tensor_persistent} and "
         "{times tensor_persistent tensor_whole_lines}: whole lines reach {gflops tensor_whole_lines}, "

@@ -84,7 +84,7 @@ CLAIMS: tuple[Claim, ...] = (
           "cs121-latency", TIMES, "equals", 1, (replace(_latency("latency_l1"), parameter=4),
           _latency("latency_shared")), "chains through 4 KB of L1 cache and of shared memory", "differs",
           "Both are the same memory, but the cache must look an address up first, and its addresses are 64 bits long.",
-          "error"),
+          "case"),
     Claim("register-latency", CS121, "GPU memory organization", "Latency (cycles): shared ~20, registers ~1.",
           "cs121-latency", TIMES, "more than", 1, (_latency("latency_shared"), _latency("latency_register")),
           "which is faster, by a chain of 1024 steps; by how much, no chain shows: a step's arithmetic takes longer "
@@ -193,7 +193,7 @@ CLAIMS: tuple[Claim, ...] = (
           "For good performance, make global memory accesses as coalesced as possible.", "cs121-one-matrix", TIMES,
           "more than", 1, (_sums("row_sums"), _sums("column_sums")),
           "one matrix of 1,024 x 1,024, by column against by row", "differs", "With one thread per row every thread "
-          "waits for its own next number, and a sector that one step fetches serves the next seven from the cache. "
+          "waits for its own next numbers, and a sector that one step fetches serves the next seven from the cache. "
           "Bandwidth does not limit it.", "case"),
     Claim("staged-alone", CS121, "Improving coalescing", "To improve coalescing, first do coalesced read from global "
           "to shared memory. Then make scattered accesses to shared memory.", "cs121-one-matrix", TIMES, "more than",
