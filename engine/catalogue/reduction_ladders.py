@@ -321,8 +321,9 @@ _EXERCISE = Ladder(
         "The first part cannot be compiled as the slide says: CUDA 13 no longer supports compute_60. On the emulator, "
         "whose warps run in lockstep as Pascal's did, the slide's code gives the right answer; compiled for a GPU of "
         "today it gives a wrong one. With volatile it is right by luck, and takes {time reduce_unroll_volatile}.",
-        "The second part takes {times reduce_unroll_syncwarp reduce_unroll_volatile} as long as that with __syncwarp "
-        "and {times reduce_unroll_shuffle reduce_unroll_volatile} with shuffles: being right is nearly free.",
+        "Beside #5 with volatile the second part takes {times reduce_unroll_syncwarp reduce_unroll_volatile} as long "
+        "with __syncwarp and {times reduce_unroll_shuffle reduce_unroll_volatile} with shuffles: being right is nearly "
+        "free.",
         "The rung with groups takes {time reduce_cooperative}. The size of its grid makes it slower, not the barrier: "
         "all blocks must be resident at once, so each thread adds many numbers, one load after the other.",
     ),
