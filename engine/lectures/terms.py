@@ -385,7 +385,7 @@ TERMS: dict[str, Term] = {
                      arrow(74, 24, 126, 24), arrow(126, 38, 74, 38))),
         Term("volatile",
              "Tells the compiler to do each load and store of a variable as written, and to keep none in a register. "
-             "It orders no lanes: since Volta it makes code without __syncwarp() no safer.",
+             "It orders no lanes: since Volta, code that needs __syncwarp() stays a race with it.",
              drawing("Each access goes to memory", box(10, 18, 64, 24, False, "thread"),
                      box(126, 18, 64, 24, True, "memory"),
                      arrow(78, 24, 122, 24), arrow(122, 36, 78, 36))),
