@@ -306,15 +306,16 @@ def timing_sentence(choice: Settled, found: Sequence[Point]) -> str:
     else:
         if slow.expected == fast.expected:
             more = f"the same number of {law.unit}"
-        elif fast.expected:
+        elif slow.expected > fast.expected > 0:
             more = f"{_factor(slow.expected / fast.expected)} times the {law.unit}"
         else:
-            more = f"{slow.expected:,.4g} {law.unit} instead of none"
+            more = f"{slow.expected:,.4g} {law.unit} instead of {f'{fast.expected:,.4g}' if fast.expected else 'none'}"
         said += (
             f" and slowest at {slow.value:,} ({time_text(most)}): {_factor(most / least)} times the time for {more}."
         )
     floor = fast.timed.timing.floor_us if fast.timed and fast.timed.timing else None
-    if floor and least < MOSTLY_LAUNCH * floor and most < PLAIN * least:
+    changes = len({point.expected for point in found}) > 1
+    if floor and changes and least < MOSTLY_LAUNCH * floor and most < PLAIN * least:
         said += f" {floor:.1f} µs of each time is what an empty kernel takes: a larger N shows more of the law's cost."
     return f"{said} {law.note}".strip()
 
