@@ -2,7 +2,7 @@
 // Idea: the obvious loop. A float32 has 24 binary digits: between 2^24 = 16,777,216 and 2^25 it holds only even
 //   numbers. 16,777,216 + 1 lies half way between two of them, and is rounded back to 16,777,216.
 // Fixes: nothing yet. It is the sum that the others are compared with.
-// Limit: n - 1 roundings in a row, each of the size of the sum so far. A sum of ones stops at 2^24 forever.
+// Limit: n - 1 roundings in a row, each of up to 2^-24 of the sum so far. A sum of ones stops at 2^24 forever.
 // Conditions: any n. This file is compiled by the machine's C++ compiler for the CPU, where __global__ means nothing;
 //   float additions round there as on the GPU. Up to 2^24 ones the answer is exact.
 // Lecture: Crovella 2020, "Further study": Floating point; Higham 1993, recursive summation.

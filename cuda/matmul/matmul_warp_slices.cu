@@ -5,7 +5,7 @@
 //   matmul_sliced_k. And long code, which has to be fetched when the L2 is cold: this kernel has half as many
 //   instructions.
 // Limit: shared memory: 12 words of it for 32 products, where 8 x 16 sums need 24 for 128. From a width of about 800 on
-//   matmul_stream_k is faster.
+//   matmul_stream_k is mostly faster.
 // Conditions: any width; blocks of 16 x 16 threads; compute capability 8.0 or later.
 // Lecture: after CS121; a long sum can be divided, here among the warps of a block.
 constexpr int ROWS = 4, COLUMNS = 8;  // of P, for each thread

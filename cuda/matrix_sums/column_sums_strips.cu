@@ -2,7 +2,7 @@
 // Idea: cut the columns into strips of rows. A warp walks down 128 neighbouring columns of a strip, 16 bytes per lane
 //   and eight rows in flight at once; the warps of a block share its strip, and one atomic per column and block joins
 //   the strips.
-// Fixes (column_sums): the lack of threads, n for n * n numbers, and a single word in flight per thread.
+// Fixes (column_sums): the lack of threads, n for n * n numbers, each with only a few words in flight.
 // Limit: memory bandwidth; at small n, the atomics.
 // Conditions: any n; in starts at a multiple of 16 bytes; the matrix is n x n, row by row; the block size is a multiple
 //   of 32. out is zero before. The grid's x covers the columns, 128 a block; its y is the number of strips.

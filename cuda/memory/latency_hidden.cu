@@ -1,8 +1,8 @@
 // latency_hidden: n threads follow a chain of ROUNDS numbers each through global memory.
-// Idea: while one warp waits for its number, the scheduler runs another one. Each thread waits as long as ever, but
-//   together they keep the memory busy.
+// Idea: while one warp waits for its number, the scheduler runs another one. Each thread waits for each of its numbers,
+//   but together they keep the memory busy.
 // Fixes: the waiting. With enough warps one of them is always ready.
-// Limit: bandwidth: each step fetches a sector of 32 bytes for the 4 bytes that it needs.
+// Limit: bandwidth, of the caches if they hold all n numbers: each step fetches a sector of 32 bytes for 4 of them.
 // Conditions: any n; the chains jump through all n numbers, 64 steps each; the single thread of latency_global follows
 //   1,024. Integers.
 // Lecture: CS121, "Global memory latency": total throughput high, even though each thread has high latency.

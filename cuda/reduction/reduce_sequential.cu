@@ -1,6 +1,6 @@
 // reduce_sequential: sequential addressing.
-// Idea: reverse the loop. Start with half the block: thread tid adds the element half a block away, then a quarter
-//   of a block away, and so on.
+// Idea: begin with the largest stride: thread tid adds the element half a block away, then the one a quarter of a block
+//   away, and so on.
 // Fixes (reduce_strided): the bank conflicts. Neighbouring threads use neighbouring words, which lie in different
 //   banks.
 // Limit: idle threads. Half of the threads only load one element and never add.

@@ -4,7 +4,7 @@
 // Fixes (reduce_complete_unroll, reduce_unroll_syncwarp): two __syncwarp, a load and a store per step: a shuffle is one
 //   instruction.
 // Limit: instruction overhead again. The loop over the larger strides still counts, compares and branches.
-// Conditions: the block size is a power of two; two elements per thread. Right on every GPU.
+// Conditions: the block size is a power of two from 32 on; two elements per thread. Right on every GPU.
 // Lecture: Heidelberg 07, "Warp-level instructions"; Crovella 2020, "Warp shuffle".
 __device__ void warp_reduce(T *partial, unsigned int tid)
 {

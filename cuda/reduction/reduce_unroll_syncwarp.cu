@@ -3,7 +3,7 @@
 // Fixes (reduce_unroll_plain, reduce_unroll_volatile): the race in the last warp. __syncwarp makes the 32 threads wait
 //   for each other and makes their writes visible, so the answer no longer depends on lockstep.
 // Limit: instruction overhead again. The loop over the larger strides still counts, compares and branches.
-// Conditions: the block size is a power of two; two elements per thread. Right on every GPU.
+// Conditions: the block size is a power of two from 32 on; two elements per thread. Right on every GPU.
 // Lecture: none as it stands. It is Harris's #5 with __syncwarp in place of volatile, which Heidelberg 07, "Escape the
 //   new feature", asks for.
 __device__ void warp_reduce(T *partial, unsigned int tid)

@@ -5,7 +5,7 @@
 //   barrier.
 // Limit: it relies on lockstep. Since Volta the threads of a warp may run apart, and volatile only makes each step go
 //   through memory: it makes no thread wait. The answer is right only while the warp happens to stay together.
-// Conditions: warps in lockstep (Pascal and before); power-of-two block size; two elements per thread.
+// Conditions: warps in lockstep (Pascal and before); power-of-two block size from 32 on; two elements per thread.
 // Lecture: Harris #5; Crovella 2020, "Reduction #5"; the checks against n and the zeros below a block size of 64 are
 //   ours. Heidelberg 07 has an if in every step, and no volatile: reduce_unroll_guarded.
 __device__ void warp_reduce(volatile T *partial, unsigned int tid)

@@ -69,24 +69,23 @@ _OPERATORS = Ladder(
     title="Heidelberg: the same tree with other operators",
     lecture=HEIDELBERG,
     summary="A reduction only needs an associative operation. The lecture's kernels differ in the operator and its "
-    "neutral element, and cost the same; the last three run at the memory's speed.",
+    "neutral element, and cost the same; the last three reach the memory's speed on a long array.",
     n=2**22,
     block_size=256,
     dtype="int32",
     today=(
         "The lecture prints no times of these kernels. "
         "The three operators take {time reduce_product}, {time reduce_min} and "
-        "{time reduce_max}: all wait for the same memory.",
+        "{time reduce_max}: all read the same numbers in as many launches.",
         "With more bytes in flight, and one launch, they take {time reduce_product_vectorized}, "
         "{time reduce_min_vectorized} and {time reduce_max_vectorized}; at N = 2^28 the maximum reaches "
         "{peak reduce_max_vectorized n=268435456} of the memory's peak.",
     ),
     rungs=(
-        Rung("reduce_product", "product", "A tree of sums needs only an associative operation, and * is associative "
-             "too.",
+        Rung("reduce_product", "product", "A tree needs only an associative operation, and * is associative too.",
              "Parallel reduction", "relaunch"),
-        Rung("reduce_min", "minimum", "A product of floats depends on the order of rounding; a minimum does not.",
-             "Parallel reduction", "relaunch", promise="same", shows="=barriers"),
+        Rung("reduce_min", "minimum", "A product of floats depends on the order, as each step rounds; a minimum does "
+             "not.", "Parallel reduction", "relaunch", promise="same", shows="=barriers"),
         Rung("reduce_max", "maximum", "Again only the operator changes.", "Parallel reduction", "relaunch",
              promise="same",
              shows="=warp_instructions"),
@@ -97,7 +96,7 @@ _OPERATORS = Ladder(
         Rung("reduce_min_vectorized", "minimum, vectors", "Again only the operator changes.", promise="same",
              shows="=global_load_requests"),
         Rung("reduce_product_vectorized", "product, vectors", "A number may be compared twice, but not multiplied "
-             "twice; that costs a condition, but no time.", promise="same", shows="+shuffles"),
+             "twice; that costs a condition, and hardly any time.", promise="same", shows="+shuffles"),
     ),
 )  # fmt: skip
 

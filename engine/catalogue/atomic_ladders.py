@@ -24,9 +24,10 @@ _ATOMICS = Ladder(
         "The lecture prints no times of these kernels. "
         "Its atomicAdd for double is no longer needed: since Pascal the GPU has its own, "
         "and the loop takes {times atomic_add_cas atomic_add type=float64} as long in double precision.",
-        "Contention slows the loop: at N = 2^24, with 4,096 threads per address, it takes "
-        "{times atomic_add_cas atomic_add n=16777216} as long as the atomic unit of the L2 cache.",
-        "atomicExch hands back the old value, which must travel to the thread and be stored: it takes "
+        "Contention slows the loop: at N = 2^16, with 16 threads per address, it takes "
+        "{times atomic_add_cas atomic_add n=65536} as long as the atomic unit of the L2 cache; at this N, with 64 "
+        "threads, {times atomic_add_cas atomic_add}.",
+        "atomicExch hands back the old value, which must travel to the thread and be stored: at N = 2^24 it takes "
         "{times atomic_exch atomic_add n=16777216} as long as atomicAdd, whose result nobody reads.",
         "Numbers that a thread or block adds up first need no atomic: aggregated, the sums take "
         "{time atomic_add_aggregated n=16777216} at N = 2^24, where an atomic for every element takes "
@@ -90,7 +91,7 @@ _ORDER = Ladder(
         "Aggregating by hand gains nothing here ({time filter_atomic n=16777216} and "
         "{time filter_aggregated n=16777216} at N = 2^24): the compiler sees that all lanes add one to one address, "
         "and lets one lane draw for its warp by itself.",
-        "All warps still meet at one counter. With look-back there is no shared counter: "
+        "All warps still meet at one counter. With look-back there is no shared counter: at N = 2^24 it takes "
         "{time filter_lookback n=16777216}; if one warp of a block looks back while the others load the next tile, it "
         "takes {time filter_specialized n=16777216}.",
     ),
@@ -129,7 +130,7 @@ _WARPS = Ladder(
         "The shuffles are nearly free: at N = 2^24 the prefix sum of every warp takes "
         "{times warp_prefix_sum warp_broadcast n=16777216} as long as the broadcast, with five shuffles instead of "
         "one.",
-        "The prefix sum of everything reads and writes the array a second time: "
+        "The prefix sum of everything reads and writes the array a second time: at N = 2^24 it takes "
         "{times grid_prefix_sum block_prefix_sum n=16777216} as long as that of every block. The blocks that look back "
         "read and write it once, and take {times prefix_sum_lookback block_prefix_sum n=16777216} as long; if one warp "
         "of a block looks back while the others load the next tile, it is "

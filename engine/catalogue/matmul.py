@@ -171,15 +171,15 @@ _BEYOND_TILING = Ladder(
              "k's words are multiplied.", promise="faster", shows="=global_load_sectors"),
         Rung("matmul_sliced_k", "sliced k",
              "At widths up to about 1,000 most multiprocessors had no block, and an uneven number of blocks leaves "
-             "many idle; now blocks are smaller, and four slices of each divide the sums along k. From widths of about "
-             "2,000 on the rung before is faster.", promise="slower", shows="+global_load_sectors"),
+             "many idle; now blocks are smaller, and four slices of each divide the sums along k. At widths of 2,048, "
+             "4,096 and 8,192 the rung before is faster.", promise="slower", shows="+global_load_sectors"),
         Rung("matmul_stream_k", "stream k",
              "A partial last round of blocks left multiprocessors idle; now all of them share all products evenly, and "
              "blocks that share a piece of P add their sums to it. Here 2,048 pieces nearly fill their rounds; at "
              "width 1,500 there are 288 for 132 multiprocessors.", promise="same", shows="+atomics"),
         Rung("matmul_warp_slices", "warp slices",
              "At widths below about 800 the pieces of P were too few; now a piece is 32 x 32, and a slice is a single "
-             "warp, which waits for no other. Above that width the rung before is faster.",
+             "warp, which waits for no other. Above that width the rung before is mostly faster.",
              promise="slower", shows="+global_load_sectors",
              fixes="132 blocks at every width: at 512 they share 32 pieces of P, so about four blocks add their sums "
              "to each piece by atomics."),

@@ -32,8 +32,8 @@ _ONE_MATRIX = Ladder(
     today=(
         "The requests are as the lecture says, the times are not: by column takes {time row_sums}, by row "
         "{time column_sums}.",
-        "With one thread per row there are only {blocks row_sums} blocks, and every thread waits for its own next "
-        "number; the memory has little to do ({rate column_sums}, {peak column_sums} of its peak).",
+        "With one thread per row or column there are only {blocks row_sums} blocks, and every thread waits for its "
+        "own next numbers; the memory has little to do (by row {rate column_sums}, {peak column_sums} of its peak).",
         "A walk by column uses the rest of each sector later: it holds the next seven numbers of the row, and stays in "
         "the cache.",
         "The way through shared memory costs barriers ({time row_sums_staged}) and pays back only in part when it is "
@@ -90,7 +90,7 @@ _HOMEWORK = Ladder(
         Rung("column_sums_strips", "strips", "After the lecture, columns once more, nearly as fast as rows: N threads "
              "were too few; now blocks walk down strips of the rows, and atomics join the strips.", promise="slower",
              shows="+atomics",
-             fixes="nothing; it returns to the columns, for which n threads with one word in flight were too few."),
+             fixes="nothing; it returns to the columns, for which n threads with a few words in flight were too few."),
         Rung("column_sums_narrow", "narrow", "Strips needed zeroed sums and atomics; reading a few whole sectors of a "
              "row is enough, so a block can own whole columns.",
              promise="same", shows="atomics"),

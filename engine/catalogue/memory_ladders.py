@@ -30,7 +30,7 @@ _LATENCY = Ladder(
         "({time latency_l1 parameter=192} with 192 KB), and one of 384 KB no longer fits "
         "({time latency_l1 parameter=384}).",
         "With a chain of 64 numbers each, 2^18 threads read 2^24 numbers in {time latency_hidden}; one thread reads "
-        "1,024 in {time latency_global}.",
+        "1,024 in {time latency_global}. The caches help the many threads: all numbers together are 1 MB.",
     ),
     rungs=(
         Rung("latency_global", "global", "One thread waits for global memory 1,024 times.",
@@ -42,8 +42,8 @@ _LATENCY = Ladder(
              "up; shared memory is the same memory, filled by the programmer.", "GPU memory organization",
              promise="faster", shows="global_load_requests"),
         Rung("latency_constant", "constant", "Shared memory had to be filled, and a barrier had to follow; constants "
-             "are there before the kernel starts. A dependent chain is slower all the same: constant memory is made "
-             "for a word that all lanes read.", "GPU memory organization", promise="slower",
+             "are there before the kernel starts. A dependent chain is slower all the same: its 4 KB do not fit "
+             "the nearest constant cache.", "GPU memory organization", promise="slower",
              shows="barriers"),
         Rung("latency_register", "register", "Even the nearest memory takes a load; a register belongs to the "
              "arithmetic unit.", "GPU memory organization", promise="faster", shows="constant_requests"),
@@ -75,7 +75,7 @@ _BANDWIDTH = Ladder(
         Rung("bandwidth_global", "global", "Every thread reads 64 numbers that no other thread reads.",
              "GPU memory organization", shows="sectors_per_load"),
         Rung("bandwidth_l1", "L1 cache", "All multiprocessors shared one memory; now each reads from its own cache, "
-             "the same 512 numbers with every warp.", "GPU memory organization", promise="more",
+             "the same few rows of numbers with every warp.", "GPU memory organization", promise="more",
              shows="+global_load_requests"),
         Rung("bandwidth_shared", "shared", "The hardware decided what the cache holds; now the block copies it to "
              "shared memory, which is as fast as the cache.", "GPU memory organization", promise="same",
@@ -233,8 +233,8 @@ _DIVERGENCE = Ladder(
     picture="law",
     counter="active_lanes_per_instruction",
     today=(
-        "The lecture's three branches are so short that the compiler computes all values and selects one: the profiler "
-        "finds {count divergent_branches divergence_three n=20011 block=128} divergent branches.",
+        "The lecture's three branches are so short that the compiler computes all values and selects one: at N = "
+        "20,011 the profiler finds {count divergent_branches divergence_three n=20011 block=128} divergent branches.",
         "With a loop in each of 8 branches it is as the lecture says: at N = 2^24 they take "
         "{times divergence_ways divergence_warps n=16777216} as long by thread as by warp.",
     ),

@@ -29,15 +29,15 @@ _HARRIS = Ladder(
         "From #1 to #7 the G80 gained {paper reduce_interleaved reduce_multiple_volatile}; here it is "
         "{times reduce_interleaved reduce_multiple_volatile} at this N, and "
         "{times reduce_interleaved reduce_multiple_volatile n=268435456} at N = 2^28.",
-        "#1 does not diverge any more: the compiler predicates its short if, and the profiler finds "
+        "#1 does not diverge any more: the compiler predicates its short if, and at N = 20,011 the profiler finds "
         "{count divergent_branches reduce_interleaved n=20011} divergent branches in it.",
-        "#1 still pays for the remainder tid % (2 * stride), which every thread computes in every step: "
+        "#1 still pays for the remainder tid % (2 * stride), which every thread computes in every step: at N = 20,011 "
         "{count warp_instructions reduce_interleaved n=20011} warp instructions, against "
         "{count warp_instructions reduce_strided n=20011} in #2.",
-        "#3 takes away the bank conflicts of #2, {count shared_load_wavefronts reduce_strided n=20011} passes over "
-        "shared memory instead of {count shared_load_wavefronts reduce_sequential n=20011}, but "
-        "gains {times reduce_strided reduce_sequential} and not {paper reduce_strided reduce_sequential}: most of "
-        "the time goes elsewhere.",
+        "#3 has no bank conflicts: at N = 20,011 it takes {count shared_load_wavefronts reduce_sequential n=20011} "
+        "passes over shared memory, and #2 takes {count shared_load_wavefronts reduce_strided n=20011}. It gains "
+        "{times reduce_strided reduce_sequential} and not {paper reduce_strided reduce_sequential}, as most of the "
+        "time goes elsewhere.",
         "#4 still gains {times reduce_sequential reduce_first_add}, because half of the blocks are gone; after it the "
         "two unrollings bring {times reduce_first_add reduce_unroll_volatile} and "
         "{times reduce_unroll_volatile reduce_complete_volatile}, and in the lecture "
@@ -110,8 +110,9 @@ _ONE_ATOMIC = Ladder(
         "One atomic per element takes {times reduce_atomic reduce_grid_stride_atomic} as long as one per block: for "
         "ints the compiler lets each warp add up its numbers first (REDUX), so one atomic per warp reaches the L2 "
         "cache.",
-        "The loop around atomicCAS takes {times reduce_atomic_cas reduce_grid_stride_atomic} as long as atomicAdd: for "
-        "{count global_red_requests reduce_grid_stride_atomic n=20011 block=128} blocks the profiler counts "
+        "The loop around atomicCAS takes {times reduce_atomic_cas reduce_grid_stride_atomic} as long as atomicAdd: at "
+        "N = 20,011, for {count global_red_requests reduce_grid_stride_atomic n=20011 block=128} blocks, the profiler "
+        "counts "
         "{count global_atom_requests reduce_atomic_cas n=20011 block=128} attempts. Of the blocks that meet, all but "
         "one must try again, and the first guess, 0, fails for all but the first.",
         "Adding the block sums on the host costs the copy and a wait: {time reduce_grid_stride_host}, against "
@@ -283,7 +284,8 @@ _ONE_LAUNCH = Ladder(
         "At N = 2^28 the lecture's last rung reaches {peak reduce_warp_shuffle n=268435456} of the memory's peak, and "
         "the vectorized one {peak reduce_vectorized n=268435456}: one load of four bytes "
         "per thread is not enough to keep HBM busy.",
-        "At this N an empty kernel takes {floor reduce_vectorized} of the {time reduce_vectorized}.",
+        "At this N the vectorized rung takes {time reduce_vectorized}; an empty kernel alone takes "
+        "{floor reduce_vectorized}.",
     ),
     rungs=(
         Rung("reduce_warp_shuffle", "shuffle", "The lecture's last rung: shuffles, and one atomic per block.",
@@ -319,8 +321,9 @@ _EXERCISE = Ladder(
         "The first part cannot be compiled as the slide says: CUDA 13 no longer supports compute_60. On the emulator, "
         "whose warps run in lockstep as Pascal's did, the slide's code gives the right answer; compiled for a GPU of "
         "today it gives a wrong one. With volatile it is right by luck, and takes {time reduce_unroll_volatile}.",
-        "The second part takes {times reduce_unroll_syncwarp reduce_unroll_volatile} as long as that with __syncwarp "
-        "and {times reduce_unroll_shuffle reduce_unroll_volatile} with shuffles: being right is nearly free.",
+        "Beside #5 with volatile the second part takes {times reduce_unroll_syncwarp reduce_unroll_volatile} as long "
+        "with __syncwarp and {times reduce_unroll_shuffle reduce_unroll_volatile} with shuffles: being right is nearly "
+        "free.",
         "The rung with groups takes {time reduce_cooperative}. The size of its grid makes it slower, not the barrier: "
         "all blocks must be resident at once, so each thread adds many numbers, one load after the other.",
     ),

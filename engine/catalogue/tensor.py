@@ -22,8 +22,8 @@ _TENSOR = Ladder(
     name="tensor-cores",
     title="After CS121: matrix multiplication on tensor cores",
     lecture="The lecture's tiles and copies, for units that multiply whole matrices; no lecture here has them",
-    summary="A tensor core multiplies matrices of 16-bit numbers and adds in float. It is so fast that every rung is "
-    "about one question: how the operands arrive in time.",
+    summary="A tensor core multiplies matrices of 16-bit numbers and adds in float. It is so fast that nearly every "
+    "rung is about one question: how the operands arrive in time.",
     n=4096,
     block_size=256,
     dtype="bfloat16",
@@ -40,7 +40,7 @@ _TENSOR = Ladder(
              shows="warp_instructions"),
         Rung("tensor_specialized", "specialized",
              "The whole block met at a barrier in every phase; now one warp only fetches, and two groups of four warps "
-             "only multiply. At this width little time was lost at the barrier; at 8,192 it pays.", promise="same",
+             "only multiply. At this width little time was lost at the barrier.", promise="same",
              shows="barriers"),
         Rung("tensor_persistent", "persistent",
              "Every piece of P began with an empty pipeline; now a block stays, and the next piece is fetched while "
@@ -54,16 +54,15 @@ _TENSOR = Ladder(
              "product, and is faster.", promise="slower", shows="+warp_instructions"),
     ),
     today=(
-        "No lecture here has tensor cores. All rungs make the same products with the same unit, and from the first to "
-        "the last only the path of the operands changes.",
+        "No lecture here has tensor cores. All rungs make the same products with the same unit; what changes is how "
+        "the operands reach it, how the sums leave, and the size of the pieces.",
         "That gains {times tensor_wmma tensor_mma}, {times tensor_mma tensor_wgmma}, "
         "{times tensor_wgmma tensor_specialized}, {times tensor_specialized tensor_persistent} and "
         "{times tensor_persistent tensor_whole_lines}: whole lines reach {gflops tensor_whole_lines}, "
         "{peak tensor_whole_lines} of what the tensor cores could do at the highest clock. The GPU does not keep that "
         "clock: at this rate it lowers it to stay within its power.",
-        "Whole lines gain at width 2,048, but lose at 8,192: {time tensor_persistent n=2048} become "
-        "{time tensor_whole_lines n=2048}, and {time tensor_persistent n=8192} become "
-        "{time tensor_whole_lines n=8192}.",
+        "Whole lines gain at width 2,048: {time tensor_persistent n=2048} become {time tensor_whole_lines n=2048}. At "
+        "8,192 the runs of one rung differ by more than the two rungs do, because the GPU changes its clock.",
     ),
 )  # fmt: skip
 

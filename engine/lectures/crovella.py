@@ -159,7 +159,7 @@ CLAIMS: tuple[Claim, ...] = (
           Status(("((i + BLOCK_SIZE < n) ? in[i + BLOCK_SIZE] : T(0))", "in[i + BLOCK_SIZE]")), "one of", ("ok",),
           (replace(_emulated("reduce_multiple_volatile"), n=5000),), "as printed, 5,000 numbers", "out-of-bounds",
           "Only the first of the two reads is checked. It is right if n is a multiple of twice the block size, as "
-          "in the lecture; here the second read is checked as well.", "error"),
+          "in the lecture; here the second read is checked as well.", "case"),
     Claim("peak-of-g80", CROVELLA, "What is Our Optimization Goal?", "384 * 1800 / 8 = 86.4 GB/s.", "harris",
           Computed(lambda: 384 * 1800 / 8 / 1000, "GB/s", "the slide's own figures"), "equals", printed("crovella",
           "bandwidth of the G80"), (),

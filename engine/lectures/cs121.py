@@ -84,7 +84,7 @@ CLAIMS: tuple[Claim, ...] = (
           "cs121-latency", TIMES, "equals", 1, (replace(_latency("latency_l1"), parameter=4),
           _latency("latency_shared")), "chains through 4 KB of L1 cache and of shared memory", "differs",
           "Both are the same memory, but the cache must look an address up first, and its addresses are 64 bits long.",
-          "error"),
+          "case"),
     Claim("register-latency", CS121, "GPU memory organization", "Latency (cycles): shared ~20, registers ~1.",
           "cs121-latency", TIMES, "more than", 1, (_latency("latency_shared"), _latency("latency_register")),
           "which is faster, by a chain of 1024 steps; by how much, no chain shows: a step's arithmetic takes longer "
@@ -193,7 +193,7 @@ CLAIMS: tuple[Claim, ...] = (
           "For good performance, make global memory accesses as coalesced as possible.", "cs121-one-matrix", TIMES,
           "more than", 1, (_sums("row_sums"), _sums("column_sums")),
           "one matrix of 1,024 x 1,024, by column against by row", "differs", "With one thread per row every thread "
-          "waits for its own next number, and a sector that one step fetches serves the next seven from the cache. "
+          "waits for its own next numbers, and a sector that one step fetches serves the next seven from the cache. "
           "Bandwidth does not limit it.", "case"),
     Claim("staged-alone", CS121, "Improving coalescing", "To improve coalescing, first do coalesced read from global "
           "to shared memory. Then make scattered accesses to shared memory.", "cs121-one-matrix", TIMES, "more than",
@@ -211,9 +211,10 @@ CLAIMS: tuple[Claim, ...] = (
           "k = 32 against a broadcast, n = 2^24", "direction",
           "Slower, but not 32 times: the loop around the accesses takes time as well."),
     Claim("neighbours-are-slower", CS121, "Bank conflict example",
-          "If thread loads consecutive locations, 2 way bank conflict.", "cs121-banks", TIMES, "about", 2,
-          (_memory("banks_pairs_neighbours"), _memory("banks_pairs_apart")), "what it costs, n = 2^24", "close",
-          "The second pass happens while the copy waits for global memory.", "case"),
+          "If thread loads consecutive locations, 2 way bank conflict.", "cs121-banks", TIMES, "more than", 1,
+          (_memory("banks_pairs_neighbours"), _memory("banks_pairs_apart")), "n = 2^24", "close",
+          "The second pass happens while the copy waits for global memory.", "case",
+          "What does the conflict cost?"),
     Claim("divergence-is-slower", CS121, "Warp divergence",
           "If threads have k branches, SM takes k passes to run warp.", "cs121-divergence", TIMES, "about", 8,
           (_memory("divergence_ways"), _memory("divergence_warps")), "k = 8 by thread against by warp, n = 2^24"),
@@ -243,11 +244,9 @@ CLAIMS: tuple[Claim, ...] = (
           (Choice("matmul_tiled", 4096, 16, dtype="float32"), Choice("matmul_register_2d", 4096, 16,
           dtype="float32")), "reuse in registers, beyond shared memory"),
     Claim("reuse-of-an-element", CS121, "Exploiting data reuse",
-          "Threads in P_tile cooperate to load purple tiles, eliminating redundant global memory reads.",
-          "beyond-tiling", TIMES,
-          "about", 16, (Choice("matmul_naive", 4096, 16, dtype="float32"), Choice("matmul_tiled", 4096, 16,
-          dtype="float32")), "16 x 16 tiles, n = 4096", "direction",
-          "Faster, but not by 16: caches serve most of the naive kernel's reads."),
+          "Threads in P_tile cooperate to load purple tiles, eliminating redundant global memory reads. A factor of "
+          "TILE WIDTH less!", "beyond-tiling", Counted("global_load_requests", unit="times fewer reads"), "equals", 16,
+          emulated("matmul_tiled", "matmul_naive", n=64, block_size=16, dtype="float32"), "16 x 16 tiles"),
     Claim("arrays-in-registers", CS121, "CUDA Variable Type Qualifiers", "Automatic variables without any qualifier "
           "reside in a register. Except per-thread arrays, which reside in global memory.", "beyond-tiling",
           Computed(lambda: _numbers(16, H200, "matmul_register_2d").resources.local_bytes, "bytes per thread"),

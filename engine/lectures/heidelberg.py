@@ -169,7 +169,7 @@ CLAIMS: tuple[Claim, ...] = (
           "the slide's code on a GPU", "wrong", _NO_ORDER, "changed"),
     Claim("no-volatile-templates", HEIDELBERG, "Reduction #6: complete unrolling", "Inner loop highly optimized.",
           "heidelberg", STATUS, "one of", ("ok",), (replace(_rung("reduce_complete_guarded"), device="gpu"),),
-          "the slide's code on a GPU", "wrong", _NO_ORDER, "changed"),
+          "the slide's code on a GPU", "wrong", _NO_ORDER, "changed", "Is the code of #6 right on a GPU of today?"),
     Claim("no-if", HEIDELBERG, "Reduction #5: unrolling the last warp", "No need for if (tid < s).", "heidelberg",
           STATUS, "one of", ("ok",), (_exercise("reduce_unroll_plain"),),
           "without if and without volatile, warps in lockstep", "wrong", "In the PTX the ifs, which the slide has all "

@@ -163,16 +163,16 @@ def _found(claim: Claim, measurements: Sequence[Measurement]) -> _Found | None:
             except KeyError:
                 return None
             value = values[1] / values[0] if len(values) > 1 else values[0]
-            return _Found(value, _amount(value, count.unit))
+            return _Found(value, amount(value, count.unit))
         case Status():
             status = measurements[0].status
             return _Found(status, _ENDS.get(status, status))
         case Findings() as counting:
             hazards = len(counting.of(measurements[0]))
-            return _Found(hazards, _amount(hazards, "hazards"))
+            return _Found(hazards, amount(hazards, "hazards"))
         case Computed() as computed:
             value = _computed(computed)
-            return _Found(value, _amount(value, computed.unit))
+            return _Found(value, amount(value, computed.unit))
         case TimeRatio() as ratio:
             return _ratio(ratio, measurements)
         case FastestBlock():
@@ -341,9 +341,9 @@ def said(claim: Claim) -> str:
                 return words
             return "no difference" if claim.relation == "equals" else _MORE[metric]
         case Computed(unit=unit, words=words):
-            return words or _amount(_number_of(claim), unit)
+            return words or amount(_number_of(claim), unit)
         case Counted(unit=unit, words=words):
-            return words or _amount(_number_of(claim), unit)
+            return words or amount(_number_of(claim), unit)
         case FastestBlock():
             return f"{claim.expected} threads"
         case Status():
@@ -354,7 +354,7 @@ def said(claim: Claim) -> str:
     return ""
 
 
-def _amount(value: float, unit: str) -> str:
+def amount(value: float, unit: str) -> str:
     """Return "32 passes", "1 pass"; a unit without a singular, such as "times", stays."""
     first, _, rest = unit.partition(" ")
     if value == 1 and first.endswith("s") and first not in ("is", "times"):

@@ -16,7 +16,7 @@ from engine.backends.timing.statistics import SAME
 from engine.catalogue import KERNELS, topic_of
 from engine.history.history import Known, device_line
 from engine.lectures.claim import CONSTANT_PASSES, LOAD_PASSES, SECTORS, Counted
-from engine.lectures.judge import counted
+from engine.lectures.judge import amount, counted
 from engine.records import Measurement, Settled, dtype_of
 from engine.records.words import time_text
 
@@ -275,7 +275,7 @@ def verdict(choice: Settled, found: Sequence[Point]) -> str:
         first = broken[0]
         return (
             f"The law does not hold at {len(broken)} of {len(tried)} {several}: at {name} {first.value:,} it says "
-            f"{first.expected:,.4g} {law.unit}, and {first.counted:,.4g} were counted."
+            f"{amount(first.expected, law.unit)}, and {first.counted:,.4g} were counted."
         )
     whole = len(tried) == len(found)
     said = f"The law holds at {'all' if whole else 'the'} {len(tried)} {several}{'' if whole else ' counted'}."
@@ -306,15 +306,17 @@ def timing_sentence(choice: Settled, found: Sequence[Point]) -> str:
     else:
         if slow.expected == fast.expected:
             more = f"the same number of {law.unit}"
-        elif fast.expected:
+        elif slow.expected > fast.expected > 0:
             more = f"{_factor(slow.expected / fast.expected)} times the {law.unit}"
         else:
-            more = f"{slow.expected:,.4g} {law.unit} instead of none"
+            other = f"{fast.expected:,.4g}" if fast.expected else "none"
+            more = f"{amount(slow.expected, law.unit)} instead of {other}"
         said += (
             f" and slowest at {slow.value:,} ({time_text(most)}): {_factor(most / least)} times the time for {more}."
         )
     floor = fast.timed.timing.floor_us if fast.timed and fast.timed.timing else None
-    if floor and least < MOSTLY_LAUNCH * floor and most < PLAIN * least:
+    changes = len({point.expected for point in found}) > 1
+    if floor and changes and least < MOSTLY_LAUNCH * floor and most < PLAIN * least:
         said += f" {floor:.1f} µs of each time is what an empty kernel takes: a larger N shows more of the law's cost."
     return f"{said} {law.note}".strip()
 

@@ -1,6 +1,6 @@
 """The question that a lecture asks before a rung's numbers: the lecturer's own, or the one that the rung itself gives.
 
-A lecturer's questions are data, one file a ladder: `questions/<ladder>.toml`; docs/class.md has an example. For every
+A lecturer's questions are data, one file a ladder: `questions/<ladder>.toml`; docs/room.md has an example. For every
 other rung the question is made from its row in the ladder's table: its answers are bands of the ladder's range. If the
 rung is about a count and not about time, its answers are four counts, one of which falls.
 """

@@ -249,7 +249,8 @@ TERMS: dict[str, Term] = {
              here="Here: {wavefronts} wavefronts; {bank_conflicts} of them are bank conflicts."),
         Term("bank conflict",
              "Shared memory has 32 banks, each 4 bytes wide; word i lies in bank i mod 32. Lanes that need different "
-             "words of one bank are served one after the other. Lanes that read the same word share it.",
+             "words of one bank are served one after the other. Lanes that read the same word share it. Registers have "
+             "banks too: an even and an odd one.",
              drawing("Three lanes need different words of bank 2", row(2), arrows(18, 36, [(0, 2), (2, 2), (5, 2)]),
                      row(38, (2,), "01234567")),
              others=("bank", "banks"), here="Here: {bank_conflicts} bank conflicts."),
@@ -261,7 +262,8 @@ TERMS: dict[str, Term] = {
              others=("broadcasts",)),
         Term("stride",
              "The distance between the words that neighbouring lanes use. Stride 1 is coalesced and free of bank "
-             "conflicts; stride 32 meets one bank, and stride 8 of 4-byte words a sector for each lane.",
+             "conflicts; stride 32 meets one bank, and stride 8 of 4-byte words a sector for each lane. In a tree it "
+             "is the distance between the two numbers that are added.",
              drawing("Lanes read every second word", row(4, (), places=_HALF),
                      arrows(20, 38, [(0, 0), (1, 2), (2, 4), (3, 6)]), row(40, _EVEN)),
              others=("strided",)),
@@ -286,7 +288,8 @@ TERMS: dict[str, Term] = {
              others=("swizzled", "swizzles")),
         Term("tile",
              "A rectangular piece of a matrix that a block loads once into shared memory; every thread of the block "
-             "uses it many times. In cooperative groups a tile is a part of a warp.",
+             "uses it many times. In cooperative groups a tile is a part of a warp; in a "
+             "prefix sum, the piece of the array that a block handles at a time.",
              drawing("A tile of a matrix", *(box(70 + 15 * i, 1 + 15 * j, 13, 13, i < 2 and j < 2)
                                                for j in range(4) for i in range(4)), arrow(66, 15, 20, 15),
                      label(136, 34, "matrix")),
@@ -325,7 +328,8 @@ TERMS: dict[str, Term] = {
         # Waiting for each other
         Term("barrier",
              "A line that no thread of a block passes before all have arrived: __syncthreads(). What was written "
-             "before it is visible after it. All threads wait for the slowest.",
+             "before it is visible after it. All threads wait for the slowest. grid.sync() is a barrier for a whole "
+             "grid.",
              drawing("Threads wait at one line", *(arrow(middle(i), 4, middle(i), 18 + 5 * (i % 4))
                                                     for i in range(8)), line((6, 42), (194, 42)),
                      label(100, 57, "all have arrived", "middle")),
@@ -385,7 +389,7 @@ TERMS: dict[str, Term] = {
                      arrow(74, 24, 126, 24), arrow(126, 38, 74, 38))),
         Term("volatile",
              "Tells the compiler to do each load and store of a variable as written, and to keep none in a register. "
-             "It orders no lanes: since Volta it makes code without __syncwarp() no safer.",
+             "It orders no lanes: since Volta, code that needs __syncwarp() stays a race with it.",
              drawing("Each access goes to memory", box(10, 18, 64, 24, False, "thread"),
                      box(126, 18, 64, 24, True, "memory"),
                      arrow(78, 24, 122, 24), arrow(122, 36, 78, 36))),

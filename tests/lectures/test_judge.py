@@ -94,6 +94,14 @@ def test_a_claim_belongs_to_a_ladder_with_its_kernels_and_is_said_in_sentences(c
             assert len(claim.runs) == 1 and claim.relation == "one of" and claim.today not in claim.expected
 
 
+def test_a_ratio_of_some_size_is_quoted_with_it_or_printed_in_a_table():
+    sized = [claim for claim in CLAIMS if isinstance(claim.quantity, TimeRatio) and claim.relation == "about"]
+    for claim in sized:
+        table = claim.slide.startswith("Throughput") or "Performance for" in claim.slide
+        assert table or re.search(r"\d|\bk\b", claim.sentence), f"{claim.name}: the quotation names no size"
+    assert len(sized) > 20
+
+
 def test_the_names_are_different_and_every_ladder_of_a_lecture_has_its_claims():
     assert len(BY_NAME) == len(CLAIMS) >= 144
     assert {claim.ladder for claim in claims_of("cs121-banks")} == {"cs121-banks"}

@@ -116,6 +116,13 @@ def test_the_times_are_told_beside_the_law() -> None:
     assert says("law.larger-n", say(timed("banks_broadcast", [4.0, 5.0])))
     assert "hardly slower" in say(timed("banks_broadcast", [30.0, 30.5]))
     assert laws.origins(laws.points(choice, known_by(timed("banks_broadcast", [1.0])))).startswith("NVIDIA H200, rec")
+    assert "for 1 pass per request instead of 2." in say(timed("banks_broadcast", [40.0, 30.0]))
+
+
+def test_a_law_of_one_number_has_no_cost_that_a_larger_n_shows() -> None:
+    choice = chosen("atomic_add_aggregated")
+    found = laws.points(choice, known_by(timed("atomic_add_aggregated", [4.0, 5.0])))
+    assert "a larger N" not in laws.timing_sentence(choice, found)
 
 
 @pytest.mark.sampled(quick=5)

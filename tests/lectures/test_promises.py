@@ -66,3 +66,11 @@ def test_times_of_two_machines_keep_and_break_nothing() -> None:
     rung = replace(LADDERS["harris"].rungs[1], promise="faster")
     other = replace(run(20), device={"kind": "gpu", "name": "Another"})
     assert kept(rung, run(10), other, "bandwidth_gb_s") is None and kept(rung, None, other, "bandwidth_gb_s") is None
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, kernel in KERNELS.items() if kernel.needs and kernel.needs.least >= 32]
+)  # fmt: skip
+def test_conditions_name_the_least_block(name: str) -> None:
+    kernel = KERNELS[name]
+    assert kernel.expect == "wrong" or f"from {kernel.needs.least} " in kernel.header["Conditions"]

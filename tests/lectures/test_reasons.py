@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
-from engine.catalogue import default_choice
+from engine.catalogue import LADDERS, default_choice
 from engine.lectures.reasons import point, reasons, roofline_lines, sentences
 from engine.plan import settle
-from engine.records import NotRunnable, Settled
+from engine.records import NotRunnable, Settled, dtype_of
 from tests.made import measured
 from tests.sentences import says, sentence
 
@@ -26,6 +28,19 @@ def test_a_sum_of_one_launch_per_kernel() -> None:
     assert (kernel.occupancy.blocks, kernel.occupancy.limited_by) == (16, ("threads",))
     assert kernel.code.bytes_in_flight == 4 and kernel.bytes_in_flight == 4 * 128 * 16
     assert kernel.multiply_add_share == 0 and kernel.resources.local_bytes == 0
+
+
+ONE_IN_FLIGHT = re.compile(r"(?:one|a single) (?:load|word)[^.;]* in flight")
+FEW_LOADS = sorted({before.kernel for ladder in LADDERS.values() for before, rung in pairwise(ladder.rungs)
+                    if ONE_IN_FLIGHT.search(rung.fixes)})  # fmt: skip
+
+
+@pytest.mark.parametrize("kernel", FEW_LOADS)
+def test_a_kernel_whose_fault_is_one_load_in_flight_has_no_more(kernel: str) -> None:
+    asked = choice(kernel)
+    codes = [each.code for each in reasons(asked).kernels if each.kernel == kernel]
+    words = [code.bytes_in_flight / dtype_of(asked.dtype).itemsize for code in codes]
+    assert len(words) == 1 and words[0] <= 2, "one in the loop, and the first number"
 
 
 def test_what_was_counted_stands_in_the_words() -> None:

@@ -10,7 +10,8 @@ from engine.catalogue.published import CS121
 from engine.history import history
 from engine.history.history import recorded_for
 from engine.lectures import templates
-from engine.records import Choice
+from engine.records import Choice, Settled
+from engine.records.words import size_text
 from tests.made import recorded_kernels
 
 OWN = [ladder for name, ladder in LADDERS.items() if not name.startswith("all-")]
@@ -37,6 +38,24 @@ def test_no_measured_number_is_typed_in(ladder: Ladder):
         typed = re.sub(r"\{[^}]*\}", "", sentence)
         published = typed.replace("5.5 s are 84 µs for each point", "")  # the lecture's own figure, divided
         assert not re.search(r"\d\s*(µs|ms|GB/s|GFLOP/s|×|times|%)", published), sentence
+
+
+@EVERY
+def test_a_figure_at_another_n_says_at_which(ladder: Ladder):
+    for sentence in ladder.today:
+        words = re.sub(r"\{[^}]*\}", "", sentence)
+        others = {int(n) for n in re.findall(r"\bn=(\d+)", sentence)}
+        assert all(size_text(n) in words or f"{n:,}" in words for n in others), sentence
+
+
+@EVERY
+def test_no_quoted_time_is_uncertain_by_a_tenth(ladder: Ladder, monkeypatch: pytest.MonkeyPatch):
+    asked: list[Settled] = []
+    monkeypatch.setattr(templates, "recorded_for", lambda choice: asked.append(choice) or recorded_for(choice))
+    templates.today(ladder)
+    for timing in (found.timing for choice in asked if (found := recorded_for(choice))):
+        if timing and timing.low_us and timing.high_us:
+            assert timing.high_us - timing.low_us < timing.time_us / 10
 
 
 def test_only_a_lecture_without_times_is_said_to_print_none():

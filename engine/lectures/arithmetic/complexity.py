@@ -140,16 +140,18 @@ def _warps(made: Sequence[Level]) -> int:
 
 
 def lecture_lines(choice: Settled) -> tuple[str, ...]:
-    """Return the lecture's complexity slides with the numbers of this choice."""
+    """Return the lecture's complexity slides with the numbers of this choice; rounded up if N is no power of two."""
     n = choice.n
     ceiling = ceil(log2(n)) if n > 1 else 0
     threads = max(1, ceil(n / max(1, ceiling)))
+    exact = n == 2**ceiling
+    log, about, halves = ("log₂ N", "", "N/2 + N/4 + … + 1 = ") if exact else ("⌈log₂ N⌉", "about ", "")
     return (
-        f"log₂ N = {ceiling} steps with one thread per element; step S does N/2^S additions that need not wait for "
-        "each other.",
-        f"Work: N/2 + N/4 + … + 1 = N − 1 = {work(n):,} additions, as in the serial loop: work-efficient.",
-        f"Cost with P = N: N · (1 + log₂ N) = {brent_cost(n, n):,} = {brent_cost(n, n) / n:.3g} per element: not "
+        f"{log} = {ceiling} steps with one thread per element; step S does {about}N/2^S additions that need not wait "
+        "for each other.",
+        f"Work: {halves}N − 1 = {work(n):,} additions, as in the serial loop: work-efficient.",
+        f"Cost with P = N: N · (1 + {log}) = {brent_cost(n, n):,} = {brent_cost(n, n) / n:.3g} per element: not "
         "cost-efficient.",
-        f"Brent: P = N / log₂ N = {threads:,} threads take {brent_steps(n, threads):,} steps, and cost "
+        f"Brent: P = ⌈N / {log}⌉ = {threads:,} threads take {brent_steps(n, threads):,} steps, and cost "
         f"{brent_cost(n, threads) / n:.3g} per element: about 2 or less, however large N is.",
     )

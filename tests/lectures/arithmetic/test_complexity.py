@@ -29,6 +29,14 @@ def test_the_slides_numbers():
     assert complexity.lecture_lines(replace(TREE, n=1))
 
 
+@pytest.mark.parametrize("n", [1, 2, 1000, 2**22, 10_000_000])
+def test_the_slides_equations_hold_for_this_n(n: int):
+    steps, work, cost, brent = complexity.lecture_lines(replace(TREE, n=n))
+    exact = n & (n - 1) == 0
+    assert ("log₂ N = " in steps) == ("N/2 + N/4" in work) == exact, "no sum of halves without a power of two"
+    assert ("⌈log₂ N⌉" in steps and "⌈log₂ N⌉" in cost and "⌈N / ⌈log₂ N⌉⌉" in brent) or exact
+
+
 @pytest.mark.parametrize("kernel", reduction.KERNELS, ids=lambda kernel: kernel.name)
 def test_the_levels_are_the_launches_of_the_plan(kernel):
     choice = Choice(kernel.name, 100_000, 128)
