@@ -23,7 +23,7 @@ from engine.figures.look import (
     scaled,
     some,
 )
-from engine.lectures.arithmetic.complexity import Level, cost_of, steps_of, work
+from engine.lectures.arithmetic.complexity import Level, cost_of, logarithm, steps_of, work
 from engine.lectures.arithmetic.elements import CLAIM, Division
 from engine.records.words import count_text, many, time_text
 
@@ -114,7 +114,7 @@ def _marks(n: int, most: int, size: int) -> tuple[list[dict[str, Any]], list[dic
     if brent <= most:
         shapes.append({"type": "line", "x0": brent, "x1": brent, "y0": 0, "y1": 1, "yref": "paper", "layer": "below",
                        "line": {"color": GREY, "width": 2, "dash": "dash"}})  # fmt: skip
-        notes.append({"text": f"Brent:<br>log₂ N = {brent}", "x": log10(brent), "y": 0.5, "yref": "paper",
+        notes.append({"text": f"Brent:<br>{logarithm(n)} = {brent}", "x": log10(brent), "y": 0.5, "yref": "paper",
                       "showarrow": False, "font": {"size": size - 2, "color": GREY}, "xanchor": "left", "xshift": 5,
                       "align": "left"})  # fmt: skip
     return shapes, notes
@@ -197,7 +197,7 @@ def tree_figure(made: Sequence[Level], n: int, time: str, look: Look = ON_PAGE) 
     layout["height"] = look.height or 430
     cost = cost_of(made)
     lines = [
-        f"{_in_a_row(made)}; log₂ N = {ceil(log2(n)) if n > 1 else 0}",
+        f"{_in_a_row(made)}; {logarithm(n)} = {ceil(log2(n)) if n > 1 else 0}",
         f"work {count_text(work(n))}; cost {count_text(cost)} = {cost / n:.3g} N",
         *([f"time {time}"] if time else []),
     ]

@@ -139,13 +139,17 @@ def _warps(made: Sequence[Level]) -> int:
     return sum(level.threads // WARP for level in made)
 
 
+def logarithm(n: int) -> str:
+    """Return how the steps of a tree of N elements are written: rounded up if N is no power of two."""
+    return "log₂ N" if n & (n - 1) == 0 else "⌈log₂ N⌉"
+
+
 def lecture_lines(choice: Settled) -> tuple[str, ...]:
     """Return the lecture's complexity slides with the numbers of this choice; rounded up if N is no power of two."""
     n = choice.n
     ceiling = ceil(log2(n)) if n > 1 else 0
     threads = max(1, ceil(n / max(1, ceiling)))
-    exact = n == 2**ceiling
-    log, about, halves = ("log₂ N", "", "N/2 + N/4 + … + 1 = ") if exact else ("⌈log₂ N⌉", "about ", "")
+    log, (about, halves) = logarithm(n), ("", "N/2 + N/4 + … + 1 = ") if n == 2**ceiling else ("about ", "")
     return (
         f"{log} = {ceiling} steps with one thread per element; step S does {about}N/2^S additions that need not wait "
         "for each other.",
