@@ -36,6 +36,7 @@ _BUILT_IN = frozenset((
     "uint", "int8_t", "uint8_t", "int16_t", "uint16_t", "int32_t", "uint32_t", "int64_t", "uint64_t",
 ))  # fmt: skip
 _WORD = re.compile(r"(?<![\w.])(?<!::)[A-Za-z_]\w*")  # of Op::Add the first
+_C_TYPE = r"\b((?:(?:unsigned|signed|long|short)\s+){0,3}\w+)"  # of several words, such as unsigned long long
 _ENUMERATORS = re.compile(r"\benum\b[^;{}()]{0,100}\{([^{}]{0,4000})\}")
 
 
@@ -81,11 +82,24 @@ def named_kernel(text: str, file_name: str, name: str | None) -> WantedKernel:
     declared = kernels[bare(name)]
     if not declared.defined:
         raise NotRunnable(only_declared(file_name, bare(name), declared), declared.line)
-    called = instance(text, bare(name), declared) if declared.template and "<" not in name else name
+    called = _completed(text, name, declared) if declared.template else name
     if called is None:
         raise NotRunnable(_unnamed(text, file_name, bare(name), declared))
     guessed = guessed_types(text, name, declared)
     return WantedKernel(called, declared.parameters, declared.scope, guessed)
+
+
+def _completed(text: str, name: str, declared: Declared) -> str | None:
+    """Return a template kernel with all of its arguments. Types that `name` omits follow from the launch of the file;
+    None: the file does not tell the arguments."""
+    if "<" not in name:
+        return instance(text, name, declared)
+    given = [one.strip() for one in parts(name.partition("<")[2].rpartition(">")[0])]
+    more = [one for one in declared.template[len(given) :] if "=" not in one and "..." not in one]
+    deduced, open_types = _File(text).deduced(bare(name), declared) if more else ({}, set())
+    if not more or not all(_type_parameter(one) and _name(one) not in open_types for one in more):
+        return name
+    return f"{name.partition('<')[0]}<{', '.join((*given, *(deduced[_name(one)] for one in more)))}>"
 
 
 def every_kernel(text: str) -> list[WantedKernel]:
@@ -278,14 +292,16 @@ class _File:
         return default or (self.usual if type_wanted else None)
 
     def _pointed(self, passed: str) -> str | None:
-        """Return the element type with which the array `passed` is declared, if it is a C type."""
-        if not re.fullmatch(r"\w+", passed):
+        """Return the type to which the passed pointer points, if it is a C type: that of `x`, `x + 4`, `&x[4]`, or of
+        `x[4]`, an element of an array of pointers."""
+        found = re.fullmatch(r"(&?)\s*(\w+)\s*(\[[^\[\]]*\])?\s*(?:[+-][^?:]*)?", passed)
+        if not found or (found[1] and not found[3]):
             return None
-        for found in self._places(
-            rf"\b((?:unsigned\s+)?\w+)\s*\*\s*(?:\w+\s*(?:=\s*\w+\s*)?,\s*\*\s*){{0,8}}{passed}\b"
-        ):
+        name, element = found[2], found[3] and not found[1]
+        declared = rf"(?:\*\s*{name}\b|{name}\s*\[)" if element else rf"{name}\b(?!\s*\[)"
+        for found in self._places(rf"{_C_TYPE}\s*\*\s*(?:\w+\s*(?:=\s*\w+\s*)?,\s*\*\s*){{0,8}}{declared}"):
             if set(found[1].split()) <= _BUILT_IN - {"void", "const"}:
-                return str(found[1])
+                return " ".join(found[1].split())
         return None
 
     def _type_of(self, passed: str, at: int) -> str | None:
@@ -299,7 +315,7 @@ class _File:
         if not re.fullmatch(r"\w+", passed):
             return None
         nearest = None
-        kind = r"((?:unsigned\s+)?[A-Za-z_]\w*(?:<[^;<>]{0,80}>)?)"
+        kind = r"((?:(?:unsigned|signed|long|short)\s+){0,3}[A-Za-z_]\w*(?:<[^;<>]{0,80}>)?)"
         for found in self._places(rf"\b{kind}\s+(?:\w+\s*(?:=[^,;(]{{0,80}})?,\s*){{0,8}}{passed}\s*[;=,({{)]"):
             if found.start() < at and set(found[1].partition("<")[0].split()) <= (_BUILT_IN | types) - {
                 "void",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.lab.instances import _File, guessed_types, instance
+from engine.lab.instances import _File, guessed_types, instance, named_kernel
 from engine.lab.kernels import kernel, kernels
 from engine.lab.signatures import function_name, kernels_in
 from engine.records import NotRunnable
@@ -39,6 +39,13 @@ FILES = {
         "k<4>",
     ),
     "deduced": (ONE + "int main() { double *x, *y; k<<<1, 1>>>(y); }", "k<double>"),
+    "deduced from several words": (
+        ONE + "int main() { unsigned long  long int *y = 0; k<<<1, 1>>>(y + 4 * n); }",
+        "k<unsigned long long int>",
+    ),
+    "deduced from an element's address": (ONE + "int main() { int *x; float2 *y; k<<<1, 1>>>(&y[3]); }", "k<float2>"),
+    "deduced from an array of pointers": (ONE + "int main() { int *y; double *x[4]; k<<<1, 1>>>(x[i]); }", "k<double>"),
+    "deduced from a pointer to pointers": (ONE + "void f(long long **x) { k<<<1, 1>>>(x[0]); }", "k<long long>"),
     "deduced, and unknown": (ONE + "void f(Tensor t) { k<<<1, 1>>>(t.data()); }", "k<float>"),
     "a type of a library's": (ONE + "void f() { DISPATCH([&] { k<scalar_t><<<1, 1>>>(t.data()); }); }", "k<float>"),
     "defaults": ("template <int N = 4> __global__ void k(int *a) { }\n", "k<>"),
@@ -53,6 +60,12 @@ FILES = {
 def test_a_template_is_named_as_its_file_launches_it(name: str) -> None:
     text, wanted = FILES[name]
     assert instance(text, "k", kernels_in(text)["k"]) == wanted
+
+
+@pytest.mark.parametrize(("name", "wanted"), [("k<4>", "k<4, double>"), ("k<4, int>", "k<4, int>"), ("k<", "k<")])
+def test_the_types_that_a_name_omits_follow_from_the_launch(name: str, wanted: str) -> None:
+    text = "template <int N, class A> __global__ void k(A *a) { }\nvoid f(double *x) { k<2><<<1, 1>>>(x); }"
+    assert named_kernel(text, "a.cu", name).name == wanted
 
 
 @pytest.mark.sampled(quick=2)
