@@ -61,6 +61,25 @@ _DRIVER = (
 )
 
 
+# Types and objects that CUDA's own C++ library lacks too, with what takes their place in a kernel.
+_ARRAY = "pass a pointer to its elements in its place"
+_HOST_LIBRARY = {
+    **dict.fromkeys(
+        "vector string map set multimap multiset unordered_map unordered_set deque list forward_list queue "
+        "priority_queue stack device_vector host_vector".split(), _ARRAY,
+    ),
+    **dict.fromkeys("cout cerr clog endl".split(), "print with printf in its place"),
+    **dict.fromkeys("unique_ptr shared_ptr make_unique make_shared".split(), "use a plain pointer in its place"),
+    "function": "pass a struct with operator() in its place",
+    **dict.fromkeys(
+        "ostream istream ifstream ofstream fstream stringstream ostringstream istringstream cin thread mutex "
+        "lock_guard random_device mt19937".split(), "leave it to host code",
+    ),
+}  # fmt: skip
+_QUALIFIED = re.compile(r"\b(?:std|thrust)\s*::\s*(\w+)")
+_NO_TEMPLATE = re.compile(r": (\w+) is not a template")
+
+
 def missed_name(sentence: str) -> str | None:
     """Return the unknown name of a compiler error."""
     found = _NAME.search(sentence)
@@ -121,7 +140,7 @@ _OVERLOADED = re.compile(r'cannot determine which instance of overloaded functio
 # Errors of code that nvcc compiles and NVRTC does not: only the kernel is refused.
 NOT_HERE = re.compile(r"cannot be compiled here|a texture or surface reference")
 _SAYS_ENOUGH = re.compile(
-    rf"{NOT_HERE.pattern}|since Volta|#error directive|CUDA 13|on the host's side|overloaded function"
+    rf"{NOT_HERE.pattern}|since Volta|#error directive|CUDA 13|on the host's side|C\+\+ library|overloaded function"
 )
 # A library's header, such as <cute/tensor.hpp> or <raylib.h>, and those that bring nothing that a kernel needs.
 _LIBRARY = re.compile(r"^[ \t]*#[ \t]*include[ \t]*<([\w.+-]+(?:/[^>\n]+|\.(?:h|hh|hpp|hxx|cuh|inl)))>", re.MULTILINE)
@@ -509,8 +528,27 @@ def _of_the_host(whole: str, error: CompileError) -> CompileError:
     return error
 
 
+def _of_host_library(whole: str, error: CompileError) -> CompileError | None:
+    """Return the error for a type or an object of the C++ library that only host code has; None: another error."""
+    if not error.line or not _LACKS.search(str(error)):
+        return None
+    of_std, bare_name = _OF_STD.search(str(error)), _NO_TEMPLATE.search(str(error))
+    uses_std = _USES_STD.search(whole) is not None
+    own = bare_name[1] if bare_name and (uses_std or '"' not in whole) else missed_name(str(error)) if uses_std else ""
+    written = _QUALIFIED.findall(uncommented(whole).splitlines()[error.line - 1])
+    found = next((each for each in ([of_std[1]] if of_std else [own, *written]) if each in _HOST_LIBRARY), None)
+    if found is None:
+        return None
+    sentence = (
+        f"{str(error).partition(' does not compile: ')[0]} does not compile: line {error.line}: {found} belongs to the "
+        f"host's C++ library, which kernels do not have; {_HOST_LIBRARY[found]}."
+    )
+    return CompileError(sentence, error.log, error.line)
+
+
 def _missed(text: str, error: CompileError, dropped: dict[str, CompileError], whole: str) -> CompileError:
-    """Return `error`, or the reason why a declaration in its line was removed, or that it is a texture reference."""
+    """Return `error`, or a better reason: that of a declaration in its line that was removed, or what host code alone
+    has."""
     line = text.splitlines()[error.line - 1] if error.line else ""
     cause = next((dropped[word] for word in re.findall(r"\w+", line) if word in dropped), None)
     strange = next((one for one in line if not one.isascii()), "")
@@ -525,7 +563,7 @@ def _missed(text: str, error: CompileError, dropped: dict[str, CompileError], wh
             + ": a texture or surface reference, which CUDA 12 removed; read an array in its place."
         )
         return CompileError(sentence, error.log, error.line)
-    return _of_the_host(whole, cause or error)
+    return _of_host_library(whole, cause or error) or _of_the_host(whole, cause or error)
 
 
 def _of_device(text: str, line: int | None, said: str = "") -> Declaration | None:

@@ -118,6 +118,26 @@ def test_a_library_that_is_not_here_is_named_where_a_kernel_needs_it() -> None:
         compiled_for_device("pasted.cu", text)
 
 
+HOST_ONLY = {
+    "std::vector<int> v; int n": ("vector", ""), "vector<int> v; int n": ("vector", "using namespace std;"),
+    "std::unordered_map<int, int> *v; int n": ("unordered_map", ""), "string s; int n": ("string", "using namespace std;"),
+    "int n; std::mutex m": ("mutex", ""),
+    "std::min<int> v; int n": (None, ""), "Node<int> v; int n": (None, "using namespace std;"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("members", HOST_ONLY)
+def test_a_struct_of_the_hosts_library_is_refused_with_what_to_pass(members: str) -> None:
+    named, using = HOST_ONLY[members]
+    text = f"{using}\nstruct P {{ {members}; }};\n__global__ void k(P p, int *a) {{ a[0] = p.n; }}\n"
+    with pytest.raises(CompileError, match="line 2: ") as caught:
+        compiled_for_device("pasted.cu", text)
+    assert ("library" in str(caught.value)) == (named is not None)
+    assert named is None or f" {named} " in str(caught.value)
+    if members.startswith("std::vector"):
+        assert says("pasted.host-library", str(caught.value))
+
+
 def test_only_kernels_that_cannot_be_compiled_are_refused() -> None:
     text = """texture<float, 1> table;
 __global__ void child(int *a) { a[0] = 1; }
