@@ -48,7 +48,7 @@ _STD = (
     ("cstdlib", r"malloc|free|ll?abs"),
     ("functional", r"plus|minus|multiplies|divides|modulus|negate|less\w*|greater\w*|(?:not_)?equal_to|logical_\w+"),
     ("type_traits", r"is_\w+|conditional\w*|enable_if\w*|remove_\w+|add_\w+|make_(?:un)?signed\w*|decay\w*|void_t|"
-     r"integral_constant|bool_constant|true_type|false_type|underlying_type\w*|invoke_result\w*|common_type\w*"),
+     r"aligned_\w+|alignment_of\w*|integral_constant|bool_constant|true_type|false_type|underlying_type\w*|invoke_result\w*|common_type\w*"),
 )  # fmt: skip
 _NUMBERS = (
     ("cuda_fp16.h", r"(?:__)?half2?|__(?:float|u?int|u?short|lows?|highs?)2?half\w*|__half\w+|__h[a-z]+2?"),
@@ -61,21 +61,16 @@ _DRIVER = (
 )
 
 
-# Types and objects that CUDA's own C++ library lacks too, with what takes their place in a kernel.
-_ARRAY = "pass a pointer to its elements in its place"
-_HOST_LIBRARY = {
-    **dict.fromkeys(
-        "vector string map set multimap multiset unordered_map unordered_set deque list forward_list queue "
-        "priority_queue stack device_vector host_vector".split(), _ARRAY,
-    ),
-    **dict.fromkeys("cout cerr clog endl".split(), "print with printf in its place"),
-    **dict.fromkeys("unique_ptr shared_ptr make_unique make_shared".split(), "use a plain pointer in its place"),
-    "function": "pass a struct with operator() in its place",
-    **dict.fromkeys(
-        "ostream istream ifstream ofstream fstream stringstream ostringstream istringstream cin thread mutex "
-        "lock_guard random_device mt19937".split(), "leave it to host code",
-    ),
-}  # fmt: skip
+# Names that CUDA's own C++ library lacks too, with what takes their place in a kernel.
+_HOST_LIBRARY = (
+    (r"vector|string|(?:unordered_)?(?:multi)?(?:map|set)|deque|(?:forward_)?list|(?:priority_)?queue|stack|"
+     r"(?:device|host)_vector", "pass a pointer to its elements in its place"),
+    (r"cout|cerr|clog|endl", "print with printf in its place"),
+    (r"(?:make_)?(?:unique|shared)(?:_ptr)?", "use a plain pointer in its place"),
+    (r"function", "pass a struct with operator() in its place"),
+    (r"[io]?f?stream|[io]?stringstream|cin|thread|(?:recursive_)?mutex|lock_guard|random_device|mt19937\w*",
+     "leave it to host code"),
+)  # fmt: skip
 _QUALIFIED = re.compile(r"\b(?:std|thrust)\s*::\s*(\w+)")
 _NO_TEMPLATE = re.compile(r": (\w+) is not a template")
 
@@ -406,7 +401,7 @@ def _used(source: Source, error: CompileError, left_out: list[CompilerWarning]) 
         for name in words:
             uses.setdefault(name, []).append(words)
     kernels = {function_name(text, one) for one in every if "__global__" in one.words}
-    reached = {bare(each) for each in source.names} or kernels
+    reached = {word for each in source.names for word in _IDENTIFIER.findall(each)} or kernels  # with its arguments
     following = [*reached]
     while following:
         more = set[str]().union(*uses.pop(following.pop(), ())) - reached
@@ -536,14 +531,15 @@ def _of_host_library(whole: str, error: CompileError) -> CompileError | None:
     uses_std = _USES_STD.search(whole) is not None
     own = bare_name[1] if bare_name and (uses_std or '"' not in whole) else missed_name(str(error)) if uses_std else ""
     written = _QUALIFIED.findall(uncommented(whole).splitlines()[error.line - 1])
-    found = next((each for each in ([of_std[1]] if of_std else [own, *written]) if each in _HOST_LIBRARY), None)
-    if found is None:
-        return None
-    sentence = (
-        f"{str(error).partition(' does not compile: ')[0]} does not compile: line {error.line}: {found} belongs to the "
-        f"host's C++ library, which kernels do not have; {_HOST_LIBRARY[found]}."
-    )
-    return CompileError(sentence, error.log, error.line)
+    for each in [of_std[1]] if of_std else [own or "", *written]:
+        advice = next((said for names, said in _HOST_LIBRARY if re.fullmatch(names, each)), None)
+        if advice:
+            sentence = (
+                f"{str(error).partition(' does not compile: ')[0]} does not compile: line {error.line}: {each} belongs "
+                f"to the host's C++ library, which kernels do not have; {advice}."
+            )
+            return CompileError(sentence, error.log, error.line)
+    return None
 
 
 def _missed(text: str, error: CompileError, dropped: dict[str, CompileError], whole: str) -> CompileError:

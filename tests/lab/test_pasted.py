@@ -120,7 +120,8 @@ def test_a_library_that_is_not_here_is_named_where_a_kernel_needs_it() -> None:
 
 HOST_ONLY = {
     "std::vector<int> v; int n": ("vector", ""), "vector<int> v; int n": ("vector", "using namespace std;"),
-    "std::unordered_map<int, int> *v; int n": ("unordered_map", ""), "string s; int n": ("string", "using namespace std;"),
+    "std::unordered_map<int, int> *v; int n": ("unordered_map", ""),
+    "string s; int n": ("string", "using namespace std;"),
     "int n; std::mutex m": ("mutex", ""),
     "std::min<int> v; int n": (None, ""), "Node<int> v; int n": (None, "using namespace std;"),
 }  # fmt: skip
