@@ -7,8 +7,10 @@ meaning outside the launching function. Arguments that a launch leaves to the co
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from engine.lab.signatures import Declared, bare, function_name, kernels_in
 from engine.lab.top_level import (
@@ -17,6 +19,7 @@ from engine.lab.top_level import (
     closing,
     closing_bracket,
     declarations,
+    directives,
     expanded,
     parts,
     template_parameters,
@@ -201,6 +204,7 @@ class _File:
         self.usual = usual
         self.text = expanded(expanded(uncommented(text), "<<<", text), "##", text)
         self.declared = declarations(text if len(self.text) == len(text) else self.text)  # a macro moves the places
+        self.macros = directives(self.text)
         self.outside = {word for one in self.declared if not (one.called and one.body) for word in one.words}
         self.looked_up = 0
         self.guesses = 0  # types that the file does not tell
@@ -325,10 +329,13 @@ class _File:
         return nearest
 
     def _places(self, pattern: str) -> Iterator[re.Match[str]]:
-        for count, found in enumerate(re.finditer(pattern, self.text)):
-            if count == _MOST_PLACES:
-                return
-            yield found
+        """Return the places of a pattern, those in macros last: a macro's use tells more than its definition."""
+        found = list(islice(re.finditer(pattern, self.text), _MOST_PLACES))
+        return iter(sorted(found, key=lambda place: self._in_macro(place.start())))
+
+    def _in_macro(self, at: int) -> bool:
+        number = bisect_right(self.macros, (at, len(self.text))) - 1
+        return number >= 0 and at < self.macros[number][1]
 
 
 def _type_parameter(written: str) -> bool:

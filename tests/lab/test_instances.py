@@ -52,6 +52,17 @@ FILES = {
     "a type and a default": (BOTH, "k<float>"),
     "nothing is said": (SIZE, None),
     "an explicit instance": (SIZE + "template __global__ void k<OF_A_HEADER + 2>(int *);", "k<OF_A_HEADER + 2>"),
+    "in a macro": (ONE + "#define L(A) k<A><<<1, 1>>>(p)\nint main() { L(double); }", "k<double>"),
+    "in a macro that nobody uses": (ONE + "#define L(A) k<A><<<1, 1>>>(p)\n", "k<float>"),
+    "in a macro of a macro": (
+        ONE
+        + "#define L(A) k<A><<<1, 1>>>(p)\n#define M(A, x) do { \\\n  L(A); \\\n} while (0)\nint main() { M(int, 1); }",
+        "k<int>",
+    ),
+    "in a macro that is passed to a macro": (
+        SIZE + "#define SIZES(X) X(4) X(8)\n#define L(N) k<N><<<1, N>>>(p);\nint main() { SIZES(L) }",
+        "k<4>",
+    ),
     "behind a name": (SIZE + "auto f = k<128>;", "k<128>"),
 }
 
