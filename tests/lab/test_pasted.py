@@ -39,7 +39,7 @@ FILES = {
     "constants": "const int N = 4;\nconstexpr float HALF = 0.5f;\nenum { SIZE = 3 };\n#define TILE 16\n"
     "__global__ void k(int *a) { __shared__ int s[N + SIZE + TILE]; s[0] = HALF; a[0] = s[0]; }\n",
     "nvcc's own types": "__global__ void k(uint *a, uint8_t b, int64_t c, ushort d) "
-    "{ a[0] = b + c + d; a[1] = INFINITY > 1; }\n",
+    "{ a[0] = b + c + d - ssize_t(d) + u_int(c); a[1] = INFINITY > 1; }\n",
     "a namespace": "namespace own {\nvoid host() { std::abort(); }\n__device__ int f() { return 1; }\n}\n"
     "using namespace std;\n__global__ void k(int *a) { a[0] = own::f(); }\n",
     "an extern block": 'extern "C" {\n' + KERNEL + "int main() { return printf(); }\n}\n",
