@@ -33,10 +33,26 @@ _DEEPEST = 6  # aliases
 _MOST_PLACES = 64  # the index of a name
 _MOST_NAMES = 200  # names that are looked up for a kernel
 _BEFORE = 120  # characters before a constant's name that can hold its type
+_IN_VECTORS = (
+    "char",
+    "short",
+    "int",
+    "long",
+    "longlong",
+    "uchar",
+    "ushort",
+    "uint",
+    "ulong",
+    "ulonglong",
+    "float",
+    "double",
+)
 _BUILT_IN = frozenset((
     "bool", "char", "short", "int", "long", "float", "double", "half", "unsigned", "signed", "size_t", "true", "false",
-    "sizeof", "const", "void", "__half", "__nv_bfloat16", "nv_bfloat16", "half2", "float2", "float4", "int4", "std",
-    "uint", "int8_t", "uint8_t", "int16_t", "uint16_t", "int32_t", "uint32_t", "int64_t", "uint64_t",
+    "sizeof", "const", "void", "__half", "__nv_bfloat16", "nv_bfloat16", "half2", "__half2", "__nv_bfloat162", "std",
+    "uchar", "ushort", "uint", "ulong", "int8_t", "uint8_t", "int16_t", "uint16_t", "int32_t", "uint32_t", "int64_t",
+    "uint64_t", "cuFloatComplex", "cuDoubleComplex", "cuComplex",
+    *(f"{kind}{size}" for kind in _IN_VECTORS for size in range(1, 5)),
 ))  # fmt: skip
 _WORD = re.compile(r"(?<![\w.])(?<!::)[A-Za-z_]\w*")  # of Op::Add the first
 _C_TYPE = r"\b((?:(?:unsigned|signed|long|short)\s+){0,3}\w+)"  # of several words, such as unsigned long long
@@ -272,10 +288,14 @@ class _File:
             return self._handed(around, own.index(word), type_wanted, depth)
         if word in self.outside or (around and EXPLICIT.match(self.text, around.start)):
             return word  # of an explicit instance, perhaps a name of a header that is not here
-        for found in self._places(rf"(?<![\w.]){word}\s*(?:=(?!=)\s*([^;,]{{1,200}})|\{{([^{{}}]{{1,200}})\}})\s*[;,]"):
+        for found in self._places(rf"(?<![\w.]){word}\s*(?:=(?!=)\s*([^;]{{1,200}})|\{{([^{{}}]{{1,200}})\}})\s*[;,]"):
             before = re.split(r"[;{}()]", self.text[max(0, found.start() - _BEFORE) : found.start()])[-1]
             if re.search(r"\b(?:const|constexpr|using)\b", before):
-                value = self.meant(" ".join((found[1] or found[2]).split()), found.start(), type_wanted, depth + 1)
+                whole = found[1] or found[2]
+                first = (
+                    next(iter(parts(whole)), "") if whole.count("<") == whole.count(">") else whole.partition(",")[0]
+                )
+                value = self.meant(" ".join(first.split()), found.start(), type_wanted, depth + 1)
                 if value is not None:
                     return value if type_wanted else f"({value})"
         self.guesses += type_wanted

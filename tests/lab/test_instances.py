@@ -34,6 +34,15 @@ FILES = {
         "k<4>",
     ),
     "through a function": (SIZE + "template <int M> void f() { k<M><<<1, 1>>>(a); }\nint main() { f<16>(); }", "k<16>"),
+    "an alias with commas, through a function": (
+        "template <int N, class A> struct Of { };\n" + ONE + "template <int M, class B> void f() { using X = Of<M, B>; "
+        "k<X><<<1, 1>>>(a); }\nint main() { f<16, float3>(); }",
+        "k<Of<16, float3>>",
+    ),
+    "constants with a comparison": (
+        SIZE + "int main() { const int m = 3 < 4 ? 8 : 4, n = 2; k<m + n><<<1, 1>>>(a); }",
+        "k<(3 < 4 ? 8 : 4) + (2)>",
+    ),
     "a function's default": (
         SIZE + "template <int M = 4> void f() { k<M><<<1, 1>>>(a); }\nint main() { f(); }",
         "k<4>",
