@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
@@ -28,6 +28,7 @@ from engine.lab.top_level import (
 from engine.records import NotRunnable
 
 USUAL_TYPE, USUAL_SIZE = "float", "128"  # if the file names none
+_FUNCTOR = "Functor"
 _MOST_LISTED = 20
 _DEEPEST = 6  # aliases
 _MOST_PLACES = 64  # the index of a name
@@ -167,11 +168,18 @@ def _unnamed(text: str, file_name: str, name: str, declared: Declared) -> str:
     if (line := _lambda_line(text, name)) is not None:
         what = f"{file_name}, line {line}: {name} gets a lambda, whose type has no name"
         return f"{what}; pass a struct with operator() in its place."
-    return f"{name} in {file_name} is a template: name it with its arguments, such as {name}<{_usual(declared)}>."
+    called = _File(text).called_types(declared)
+    where = f", where {_FUNCTOR} is a struct with operator(), as a lambda's type has no name" if called else ""
+    usual = _usual(declared, called)
+    return f"{name} in {file_name} is a template: name it with its arguments, such as {name}<{usual}>{where}."
 
 
-def _usual(declared: Declared) -> str:
-    return ", ".join(USUAL_TYPE if _type_parameter(one) else USUAL_SIZE for one in declared.template)
+def _usual(declared: Declared, called: Collection[str] = ()) -> str:
+    """Return examples of a template's arguments. `called`: the types of function objects."""
+    types = (_FUNCTOR if _name(one) in called else USUAL_TYPE for one in declared.template)
+    return ", ".join(
+        kind if _type_parameter(one) else USUAL_SIZE for one, kind in zip(declared.template, types, strict=True)
+    )
 
 
 def guessed_types(text: str, name: str, declared: Declared) -> tuple[str, ...]:
@@ -191,13 +199,14 @@ def instance(text: str, name: str, declared: Declared, usual: str = USUAL_TYPE) 
 def _instance(file: _File, name: str, declared: Declared) -> tuple[str | None, set[str]]:
     """Return `instance`, and the template parameters whose types are guessed for it."""
     wanted = [_type_parameter(one) for one in declared.template]
+    called = file.called_types(declared)
     for arguments, at in file.uses(name):
         found, guessed = [], set[str]()
         for one, own, type_wanted in zip(arguments, declared.template, wanted, strict=False):
             before = file.guesses
             found.append(file.meant(one, at, type_wanted))
             guessed |= {_name(own)} if file.guesses > before else set()
-        if len(found) == len(arguments) and all(found):
+        if len(found) == len(arguments) and all(found) and not guessed & called:
             more = [one for one in declared.template[len(found) :] if "=" not in one and "..." not in one]
             deduced, open_types = file.deduced(name, declared)  # from the values that are passed
             following = [deduced.get(_name(one)) for one in more]
@@ -248,15 +257,17 @@ class _File:
                 made = re.sub(rf"(?<![\w.])(?<!::){word}\b", value, made)
         return made
 
+    def called_types(self, declared: Declared) -> set[str]:
+        """Return the template's types whose values are called: a function object is no number."""
+        called = {one for one in map(_name, declared.written) if re.search(rf"(?<![\w.]){one}\s*\(", self.text)}
+        words = {word for each in declared.written if _name(each) in called for word in _WORD.findall(each)}
+        return words & {_name(one) for one in declared.template if _type_parameter(one)}
+
     def deduced(self, name: str, declared: Declared) -> tuple[dict[str, str], set[str]]:
         """Deduce a template's types by name from the types of the values that a launch passes; return them, and the
         names of those that are guessed."""
-        called = {one for one in map(_name, declared.written) if re.search(rf"(?<![\w.]){one}\s*\(", self.text)}
-        made = {
-            word: self.usual
-            for word in (_name(one) for one in declared.template if _type_parameter(one))
-            if not any(_name(each) in called and re.search(rf"\b{word}\b", each) for each in declared.written)
-        }  # a function object is no number
+        types = {_name(one) for one in declared.template if _type_parameter(one)}
+        made = dict.fromkeys(types - self.called_types(declared), self.usual)
         guessed = set(made)
         for found in self._places(
             rf"(?<![\w.]){name}\s*(?:<(?!<)[^;{{}}()]{{0,200}}>\s*)?<<<[^;]{{0,400}}?>>>\s*\(([^;]{{0,1000}})\)\s*;"

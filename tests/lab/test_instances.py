@@ -116,6 +116,17 @@ def test_a_file_of_templates_that_it_does_not_launch_is_told() -> None:
     assert [one.name for one in kernels(text + "int main() { k<4><<<1, 1>>>(0); }")] == ["k<4>"]
 
 
+FUNCTOR = """template <int N, class F> __global__ void k(int *a, F f) { a[0] = f(N); }
+template <class F> void run(int *p, F f) { k<4, F><<<1, 1>>>(p, f); }
+int main() { run(p, [=] __device__ (int x) { return x; }); }
+"""
+
+
+def test_a_function_object_is_no_number() -> None:
+    with refused("instances.functor", NotRunnable):
+        kernel(FUNCTOR)
+
+
 def test_places_are_those_of_the_text_with_its_macros() -> None:
     text = """#define LAUNCH(SIZE) k<scalar, SIZE><<<grid, 64>>>(input.data());
 template <class A, int N> __global__ void k(A *a) { a[0] = N; }
