@@ -35,6 +35,8 @@ _BY_NVCC = (
     "#include <predefined.h>\n"
     "typedef unsigned char uchar;\ntypedef unsigned short ushort;\n"
     "typedef unsigned int uint;\ntypedef unsigned long ulong;\n"
+    "typedef unsigned char u_char;\ntypedef unsigned short u_short;\ntypedef unsigned int u_int;\n"
+    "typedef unsigned long u_long;\ntypedef long ssize_t;\n"
     "typedef unsigned long long CUtexObject;\ntypedef unsigned long long CUsurfObject;\n"
 )
 UNOPTIMISED = "-G"  # the option of a build that keeps every variable, and says in its PTX where

@@ -7,8 +7,10 @@ meaning outside the launching function. Arguments that a launch leaves to the co
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from engine.lab.signatures import Declared, bare, function_name, kernels_in
 from engine.lab.top_level import (
@@ -17,6 +19,7 @@ from engine.lab.top_level import (
     closing,
     closing_bracket,
     declarations,
+    directives,
     expanded,
     parts,
     template_parameters,
@@ -25,17 +28,35 @@ from engine.lab.top_level import (
 from engine.records import NotRunnable
 
 USUAL_TYPE, USUAL_SIZE = "float", "128"  # if the file names none
+_FUNCTOR = "Functor"
 _MOST_LISTED = 20
 _DEEPEST = 6  # aliases
 _MOST_PLACES = 64  # the index of a name
 _MOST_NAMES = 200  # names that are looked up for a kernel
 _BEFORE = 120  # characters before a constant's name that can hold its type
+_IN_VECTORS = (
+    "char",
+    "short",
+    "int",
+    "long",
+    "longlong",
+    "uchar",
+    "ushort",
+    "uint",
+    "ulong",
+    "ulonglong",
+    "float",
+    "double",
+)
 _BUILT_IN = frozenset((
     "bool", "char", "short", "int", "long", "float", "double", "half", "unsigned", "signed", "size_t", "true", "false",
-    "sizeof", "const", "void", "__half", "__nv_bfloat16", "nv_bfloat16", "half2", "float2", "float4", "int4", "std",
-    "uint", "int8_t", "uint8_t", "int16_t", "uint16_t", "int32_t", "uint32_t", "int64_t", "uint64_t",
+    "sizeof", "const", "void", "__half", "__nv_bfloat16", "nv_bfloat16", "half2", "__half2", "__nv_bfloat162", "std",
+    "uchar", "ushort", "uint", "ulong", "int8_t", "uint8_t", "int16_t", "uint16_t", "int32_t", "uint32_t", "int64_t",
+    "uint64_t", "cuFloatComplex", "cuDoubleComplex", "cuComplex",
+    *(f"{kind}{size}" for kind in _IN_VECTORS for size in range(1, 5)),
 ))  # fmt: skip
 _WORD = re.compile(r"(?<![\w.])(?<!::)[A-Za-z_]\w*")  # of Op::Add the first
+_C_TYPE = r"\b((?:(?:unsigned|signed|long|short)\s+){0,3}\w+)"  # of several words, such as unsigned long long
 _ENUMERATORS = re.compile(r"\benum\b[^;{}()]{0,100}\{([^{}]{0,4000})\}")
 
 
@@ -81,11 +102,24 @@ def named_kernel(text: str, file_name: str, name: str | None) -> WantedKernel:
     declared = kernels[bare(name)]
     if not declared.defined:
         raise NotRunnable(only_declared(file_name, bare(name), declared), declared.line)
-    called = instance(text, bare(name), declared) if declared.template and "<" not in name else name
+    called = _completed(text, name, declared) if declared.template else name
     if called is None:
         raise NotRunnable(_unnamed(text, file_name, bare(name), declared))
     guessed = guessed_types(text, name, declared)
     return WantedKernel(called, declared.parameters, declared.scope, guessed)
+
+
+def _completed(text: str, name: str, declared: Declared) -> str | None:
+    """Return a template kernel with all of its arguments. Types that `name` omits follow from the launch of the file;
+    None: the file does not tell the arguments."""
+    if "<" not in name:
+        return instance(text, name, declared)
+    given = [one.strip() for one in parts(name.partition("<")[2].rpartition(">")[0])]
+    more = [one for one in declared.template[len(given) :] if "=" not in one and "..." not in one]
+    deduced, open_types = _File(text).deduced(bare(name), declared) if more else ({}, set())
+    if not more or not all(_type_parameter(one) and _name(one) not in open_types for one in more):
+        return name
+    return f"{name.partition('<')[0]}<{', '.join((*given, *(deduced[_name(one)] for one in more)))}>"
 
 
 def every_kernel(text: str) -> list[WantedKernel]:
@@ -134,11 +168,18 @@ def _unnamed(text: str, file_name: str, name: str, declared: Declared) -> str:
     if (line := _lambda_line(text, name)) is not None:
         what = f"{file_name}, line {line}: {name} gets a lambda, whose type has no name"
         return f"{what}; pass a struct with operator() in its place."
-    return f"{name} in {file_name} is a template: name it with its arguments, such as {name}<{_usual(declared)}>."
+    called = _File(text).called_types(declared)
+    where = f", where {_FUNCTOR} is a struct with operator(), as a lambda's type has no name" if called else ""
+    usual = _usual(declared, called)
+    return f"{name} in {file_name} is a template: name it with its arguments, such as {name}<{usual}>{where}."
 
 
-def _usual(declared: Declared) -> str:
-    return ", ".join(USUAL_TYPE if _type_parameter(one) else USUAL_SIZE for one in declared.template)
+def _usual(declared: Declared, called: Collection[str] = ()) -> str:
+    """Return examples of a template's arguments. `called`: the types of function objects."""
+    types = (_FUNCTOR if _name(one) in called else USUAL_TYPE for one in declared.template)
+    return ", ".join(
+        kind if _type_parameter(one) else USUAL_SIZE for one, kind in zip(declared.template, types, strict=True)
+    )
 
 
 def guessed_types(text: str, name: str, declared: Declared) -> tuple[str, ...]:
@@ -158,13 +199,14 @@ def instance(text: str, name: str, declared: Declared, usual: str = USUAL_TYPE) 
 def _instance(file: _File, name: str, declared: Declared) -> tuple[str | None, set[str]]:
     """Return `instance`, and the template parameters whose types are guessed for it."""
     wanted = [_type_parameter(one) for one in declared.template]
+    called = file.called_types(declared)
     for arguments, at in file.uses(name):
         found, guessed = [], set[str]()
         for one, own, type_wanted in zip(arguments, declared.template, wanted, strict=False):
             before = file.guesses
             found.append(file.meant(one, at, type_wanted))
             guessed |= {_name(own)} if file.guesses > before else set()
-        if len(found) == len(arguments) and all(found):
+        if len(found) == len(arguments) and all(found) and not guessed & called:
             more = [one for one in declared.template[len(found) :] if "=" not in one and "..." not in one]
             deduced, open_types = file.deduced(name, declared)  # from the values that are passed
             following = [deduced.get(_name(one)) for one in more]
@@ -187,6 +229,7 @@ class _File:
         self.usual = usual
         self.text = expanded(expanded(uncommented(text), "<<<", text), "##", text)
         self.declared = declarations(text if len(self.text) == len(text) else self.text)  # a macro moves the places
+        self.macros = directives(self.text)
         self.outside = {word for one in self.declared if not (one.called and one.body) for word in one.words}
         self.looked_up = 0
         self.guesses = 0  # types that the file does not tell
@@ -214,15 +257,17 @@ class _File:
                 made = re.sub(rf"(?<![\w.])(?<!::){word}\b", value, made)
         return made
 
+    def called_types(self, declared: Declared) -> set[str]:
+        """Return the template's types whose values are called: a function object is no number."""
+        called = {one for one in map(_name, declared.written) if re.search(rf"(?<![\w.]){one}\s*\(", self.text)}
+        words = {word for each in declared.written if _name(each) in called for word in _WORD.findall(each)}
+        return words & {_name(one) for one in declared.template if _type_parameter(one)}
+
     def deduced(self, name: str, declared: Declared) -> tuple[dict[str, str], set[str]]:
         """Deduce a template's types by name from the types of the values that a launch passes; return them, and the
         names of those that are guessed."""
-        called = {one for one in map(_name, declared.written) if re.search(rf"(?<![\w.]){one}\s*\(", self.text)}
-        made = {
-            word: self.usual
-            for word in (_name(one) for one in declared.template if _type_parameter(one))
-            if not any(_name(each) in called and re.search(rf"\b{word}\b", each) for each in declared.written)
-        }  # a function object is no number
+        types = {_name(one) for one in declared.template if _type_parameter(one)}
+        made = dict.fromkeys(types - self.called_types(declared), self.usual)
         guessed = set(made)
         for found in self._places(
             rf"(?<![\w.]){name}\s*(?:<(?!<)[^;{{}}()]{{0,200}}>\s*)?<<<[^;]{{0,400}}?>>>\s*\(([^;]{{0,1000}})\)\s*;"
@@ -254,10 +299,14 @@ class _File:
             return self._handed(around, own.index(word), type_wanted, depth)
         if word in self.outside or (around and EXPLICIT.match(self.text, around.start)):
             return word  # of an explicit instance, perhaps a name of a header that is not here
-        for found in self._places(rf"(?<![\w.]){word}\s*(?:=(?!=)\s*([^;,]{{1,200}})|\{{([^{{}}]{{1,200}})\}})\s*[;,]"):
+        for found in self._places(rf"(?<![\w.]){word}\s*(?:=(?!=)\s*([^;]{{1,200}})|\{{([^{{}}]{{1,200}})\}})\s*[;,]"):
             before = re.split(r"[;{}()]", self.text[max(0, found.start() - _BEFORE) : found.start()])[-1]
             if re.search(r"\b(?:const|constexpr|using)\b", before):
-                value = self.meant(" ".join((found[1] or found[2]).split()), found.start(), type_wanted, depth + 1)
+                whole = found[1] or found[2]
+                first = (
+                    next(iter(parts(whole)), "") if whole.count("<") == whole.count(">") else whole.partition(",")[0]
+                )
+                value = self.meant(" ".join(first.split()), found.start(), type_wanted, depth + 1)
                 if value is not None:
                     return value if type_wanted else f"({value})"
         self.guesses += type_wanted
@@ -278,14 +327,16 @@ class _File:
         return default or (self.usual if type_wanted else None)
 
     def _pointed(self, passed: str) -> str | None:
-        """Return the element type with which the array `passed` is declared, if it is a C type."""
-        if not re.fullmatch(r"\w+", passed):
+        """Return the type to which the passed pointer points, if it is a C type: that of `x`, `x + 4`, `&x[4]`, or of
+        `x[4]`, an element of an array of pointers."""
+        found = re.fullmatch(r"(&?)\s*(\w+)\s*(\[[^\[\]]*\])?\s*(?:[+-][^?:]*)?", passed)
+        if not found or (found[1] and not found[3]):
             return None
-        for found in self._places(
-            rf"\b((?:unsigned\s+)?\w+)\s*\*\s*(?:\w+\s*(?:=\s*\w+\s*)?,\s*\*\s*){{0,8}}{passed}\b"
-        ):
+        name, element = found[2], found[3] and not found[1]
+        declared = rf"(?:\*\s*{name}\b|{name}\s*\[)" if element else rf"{name}\b(?!\s*\[)"
+        for found in self._places(rf"{_C_TYPE}\s*\*\s*(?:\w+\s*(?:=\s*\w+\s*)?,\s*\*\s*){{0,8}}{declared}"):
             if set(found[1].split()) <= _BUILT_IN - {"void", "const"}:
-                return str(found[1])
+                return " ".join(found[1].split())
         return None
 
     def _type_of(self, passed: str, at: int) -> str | None:
@@ -299,7 +350,7 @@ class _File:
         if not re.fullmatch(r"\w+", passed):
             return None
         nearest = None
-        kind = r"((?:unsigned\s+)?[A-Za-z_]\w*(?:<[^;<>]{0,80}>)?)"
+        kind = r"((?:(?:unsigned|signed|long|short)\s+){0,3}[A-Za-z_]\w*(?:<[^;<>]{0,80}>)?)"
         for found in self._places(rf"\b{kind}\s+(?:\w+\s*(?:=[^,;(]{{0,80}})?,\s*){{0,8}}{passed}\s*[;=,({{)]"):
             if found.start() < at and set(found[1].partition("<")[0].split()) <= (_BUILT_IN | types) - {
                 "void",
@@ -309,10 +360,13 @@ class _File:
         return nearest
 
     def _places(self, pattern: str) -> Iterator[re.Match[str]]:
-        for count, found in enumerate(re.finditer(pattern, self.text)):
-            if count == _MOST_PLACES:
-                return
-            yield found
+        """Return the places of a pattern, those in macros last: a macro's use tells more than its definition."""
+        found = list(islice(re.finditer(pattern, self.text), _MOST_PLACES))
+        return iter(sorted(found, key=lambda place: self._in_macro(place.start())))
+
+    def _in_macro(self, at: int) -> bool:
+        number = bisect_right(self.macros, (at, len(self.text))) - 1
+        return number >= 0 and at < self.macros[number][1]
 
 
 def _type_parameter(written: str) -> bool:

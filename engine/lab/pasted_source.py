@@ -48,7 +48,7 @@ _STD = (
     ("cstdlib", r"malloc|free|ll?abs"),
     ("functional", r"plus|minus|multiplies|divides|modulus|negate|less\w*|greater\w*|(?:not_)?equal_to|logical_\w+"),
     ("type_traits", r"is_\w+|conditional\w*|enable_if\w*|remove_\w+|add_\w+|make_(?:un)?signed\w*|decay\w*|void_t|"
-     r"integral_constant|bool_constant|true_type|false_type|underlying_type\w*|invoke_result\w*|common_type\w*"),
+     r"aligned_\w+|alignment_of\w*|integral_constant|bool_constant|true_type|false_type|underlying_type\w*|invoke_result\w*|common_type\w*"),
 )  # fmt: skip
 _NUMBERS = (
     ("cuda_fp16.h", r"(?:__)?half2?|__(?:float|u?int|u?short|lows?|highs?)2?half\w*|__half\w+|__h[a-z]+2?"),
@@ -59,6 +59,20 @@ _DRIVER = (
     ("cuda.h", r"CU\w+"),
     ("programmatic_launch.h", r"cudaGridDependencySynchronize|cudaTriggerProgrammaticLaunchCompletion"),
 )
+
+
+# Names that CUDA's own C++ library lacks too, with what takes their place in a kernel.
+_HOST_LIBRARY = (
+    (r"vector|string|(?:unordered_)?(?:multi)?(?:map|set)|deque|(?:forward_)?list|(?:priority_)?queue|stack|"
+     r"(?:device|host)_vector", "pass a pointer to its elements in its place"),
+    (r"cout|cerr|clog|endl", "print with printf in its place"),
+    (r"(?:make_)?(?:unique|shared)(?:_ptr)?", "use a plain pointer in its place"),
+    (r"function", "pass a struct with operator() in its place"),
+    (r"[io]?f?stream|[io]?stringstream|cin|thread|(?:recursive_)?mutex|lock_guard|random_device|mt19937\w*",
+     "leave it to host code"),
+)  # fmt: skip
+_QUALIFIED = re.compile(r"\b(?:std|thrust)\s*::\s*(\w+)")
+_NO_TEMPLATE = re.compile(r": (\w+) is not a template")
 
 
 def missed_name(sentence: str) -> str | None:
@@ -121,7 +135,7 @@ _OVERLOADED = re.compile(r'cannot determine which instance of overloaded functio
 # Errors of code that nvcc compiles and NVRTC does not: only the kernel is refused.
 NOT_HERE = re.compile(r"cannot be compiled here|a texture or surface reference")
 _SAYS_ENOUGH = re.compile(
-    rf"{NOT_HERE.pattern}|since Volta|#error directive|CUDA 13|on the host's side|overloaded function"
+    rf"{NOT_HERE.pattern}|since Volta|#error directive|CUDA 13|on the host's side|C\+\+ library|overloaded function"
 )
 # A library's header, such as <cute/tensor.hpp> or <raylib.h>, and those that bring nothing that a kernel needs.
 _LIBRARY = re.compile(r"^[ \t]*#[ \t]*include[ \t]*<([\w.+-]+(?:/[^>\n]+|\.(?:h|hh|hpp|hxx|cuh|inl)))>", re.MULTILINE)
@@ -387,7 +401,7 @@ def _used(source: Source, error: CompileError, left_out: list[CompilerWarning]) 
         for name in words:
             uses.setdefault(name, []).append(words)
     kernels = {function_name(text, one) for one in every if "__global__" in one.words}
-    reached = {bare(each) for each in source.names} or kernels
+    reached = {word for each in source.names for word in _IDENTIFIER.findall(each)} or kernels  # with its arguments
     following = [*reached]
     while following:
         more = set[str]().union(*uses.pop(following.pop(), ())) - reached
@@ -509,8 +523,28 @@ def _of_the_host(whole: str, error: CompileError) -> CompileError:
     return error
 
 
+def _of_host_library(whole: str, error: CompileError) -> CompileError | None:
+    """Return the error for a type or an object of the C++ library that only host code has; None: another error."""
+    if not error.line or not _LACKS.search(str(error)):
+        return None
+    of_std, bare_name = _OF_STD.search(str(error)), _NO_TEMPLATE.search(str(error))
+    uses_std = _USES_STD.search(whole) is not None
+    own = bare_name[1] if bare_name and (uses_std or '"' not in whole) else missed_name(str(error)) if uses_std else ""
+    written = _QUALIFIED.findall(uncommented(whole).splitlines()[error.line - 1])
+    for each in [of_std[1]] if of_std else [own or "", *written]:
+        advice = next((said for names, said in _HOST_LIBRARY if re.fullmatch(names, each)), None)
+        if advice:
+            sentence = (
+                f"{str(error).partition(' does not compile: ')[0]} does not compile: line {error.line}: {each} belongs "
+                f"to the host's C++ library, which kernels do not have; {advice}."
+            )
+            return CompileError(sentence, error.log, error.line)
+    return None
+
+
 def _missed(text: str, error: CompileError, dropped: dict[str, CompileError], whole: str) -> CompileError:
-    """Return `error`, or the reason why a declaration in its line was removed, or that it is a texture reference."""
+    """Return `error`, or a better reason: that of a declaration in its line that was removed, or what host code alone
+    has."""
     line = text.splitlines()[error.line - 1] if error.line else ""
     cause = next((dropped[word] for word in re.findall(r"\w+", line) if word in dropped), None)
     strange = next((one for one in line if not one.isascii()), "")
@@ -525,7 +559,7 @@ def _missed(text: str, error: CompileError, dropped: dict[str, CompileError], wh
             + ": a texture or surface reference, which CUDA 12 removed; read an array in its place."
         )
         return CompileError(sentence, error.log, error.line)
-    return _of_the_host(whole, cause or error)
+    return _of_host_library(whole, cause or error) or _of_the_host(whole, cause or error)
 
 
 def _of_device(text: str, line: int | None, said: str = "") -> Declaration | None:

@@ -38,6 +38,7 @@ _SIGNS: dict[str, Callable[[int, int], bool]] = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
 _LONGEST_HEAD = 4096  # characters
+_MOST_LAYERS = 4  # of macros that use others
 _MOST_EXPANDED = 64  # uses of a macro
 _ACCESS = re.compile(r"\b(?:public|private|protected)\s*:(?!:)")
 
@@ -303,9 +304,17 @@ def after_template(text: str, one: Declaration) -> int:
 
 
 def expanded(text: str, wanted: str, whole: str) -> str:
-    """Expand in `text` the macros with parameters that `whole` defines, if `wanted` is in their body."""
-    macros = {name: (given, body) for name, given, body in _DEFINED.findall(whole) if given and wanted in body}
-    for name, (given, body) in macros.items():
+    """Expand in `text` the macros with parameters that `whole` defines, if `wanted` is in their body, and the macros
+    that use these."""
+    macros = {name: (given, body) for name, given, body in _DEFINED.findall(whole) if given}
+    layers = [[name for name, (_, body) in macros.items() if wanted in body]]
+    while layers[-1] and len(layers) < _MOST_LAYERS:
+        inner = re.compile(rf"\b(?:{'|'.join(layers[-1])})\b")
+        given_them = set(re.findall(rf"\b(\w+)\s*\(\s*{inner.pattern}", text))  # SIZES(RUN), which makes RUN(4) RUN(8)
+        outer = (name for name, (_, body) in macros.items() if inner.search(body) or name in given_them)
+        layers.append([name for name in outer if all(name not in layer for layer in layers)])
+    for name in (name for layer in reversed(layers) for name in layer):
+        given, body = macros[name]
         names = [each.strip() for each in given.split(",")]
         for found in list(re.finditer(rf"(?<![\w.]){name}\s*\(", text))[:_MOST_EXPANDED][::-1]:
             end = closing_bracket(text, found.end())

@@ -343,6 +343,9 @@ __global__ void k(int *a) {
     if (a[0] != 7) std::printf("%d", a[0]);
 }
 """,
+    "storage that the C++ library aligns": """#include <type_traits>
+__global__ void k(int *a) { std::aligned_storage<4, 4>::type four; *(int *)&four = 7; a[0] = *(int *)&four; }
+""",
     "a template of functions as an argument": """template <class A> using Function = A (*)(A);
 template <class A> __device__ A more(A x) { return x + 1; }
 template <class A, Function<A> f> __global__ void k(A *a) { a[0] = f(A(6)); }
@@ -515,9 +518,13 @@ OF_TEMPLATE = (
     "template <class T> __global__ void k(T *a) { a[0] = one(a[1]); }\ntemplate __global__ void k<int>(int *);"
 )
 BY_MACRO = "#define CALL(x) one(x)\n__global__ void k(int *a) { a[0] = CALL(a[1]); }"
+BY_ARGUMENT = (
+    "struct Own { __device__ int f() { return one(1); } };\n"
+    "template <class F> __global__ void k(int *a) { a[0] = F().f(); }\nint main() { k<Own><<<1, 1>>>(0); }"
+)
 
 
-@pytest.mark.parametrize("kernel", [OF_TEMPLATE, BY_MACRO])
+@pytest.mark.parametrize("kernel", [OF_TEMPLATE, BY_MACRO, BY_ARGUMENT])
 def test_an_error_of_what_a_kernel_uses_is_no_other_kernels(kernel: str) -> None:
     text = "struct Used { int x = missing; };\n__device__ int one(int x) { return Used().x; }\n" + kernel
     with pytest.raises(CompileError, match='line 1: identifier "missing" is undefined'):

@@ -39,7 +39,7 @@ FILES = {
     "constants": "const int N = 4;\nconstexpr float HALF = 0.5f;\nenum { SIZE = 3 };\n#define TILE 16\n"
     "__global__ void k(int *a) { __shared__ int s[N + SIZE + TILE]; s[0] = HALF; a[0] = s[0]; }\n",
     "nvcc's own types": "__global__ void k(uint *a, uint8_t b, int64_t c, ushort d) "
-    "{ a[0] = b + c + d; a[1] = INFINITY > 1; }\n",
+    "{ a[0] = b + c + d - ssize_t(d) + u_int(c); a[1] = INFINITY > 1; }\n",
     "a namespace": "namespace own {\nvoid host() { std::abort(); }\n__device__ int f() { return 1; }\n}\n"
     "using namespace std;\n__global__ void k(int *a) { a[0] = own::f(); }\n",
     "an extern block": 'extern "C" {\n' + KERNEL + "int main() { return printf(); }\n}\n",
@@ -116,6 +116,27 @@ def test_a_library_that_is_not_here_is_named_where_a_kernel_needs_it() -> None:
     text = "#include <cute/tensor.hpp>\n__global__ void k(int *a) { a[0] = cute::one; }\n"
     with refused("pasted.no-library", CompileError):
         compiled_for_device("pasted.cu", text)
+
+
+HOST_ONLY = {
+    "std::vector<int> v; int n": ("vector", ""), "vector<int> v; int n": ("vector", "using namespace std;"),
+    "std::unordered_map<int, int> *v; int n": ("unordered_map", ""),
+    "string s; int n": ("string", "using namespace std;"),
+    "int n; std::mutex m": ("mutex", ""),
+    "std::min<int> v; int n": (None, ""), "Node<int> v; int n": (None, "using namespace std;"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("members", HOST_ONLY)
+def test_a_struct_of_the_hosts_library_is_refused_with_what_to_pass(members: str) -> None:
+    named, using = HOST_ONLY[members]
+    text = f"{using}\nstruct P {{ {members}; }};\n__global__ void k(P p, int *a) {{ a[0] = p.n; }}\n"
+    with pytest.raises(CompileError, match="line 2: ") as caught:
+        compiled_for_device("pasted.cu", text)
+    assert ("library" in str(caught.value)) == (named is not None)
+    assert named is None or f" {named} " in str(caught.value)
+    if members.startswith("std::vector"):
+        assert says("pasted.host-library", str(caught.value))
 
 
 def test_only_kernels_that_cannot_be_compiled_are_refused() -> None:

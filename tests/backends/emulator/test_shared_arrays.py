@@ -36,6 +36,30 @@ INSIDE = {
 }
 
 
+WRAPPING = {  # what an H200 returns, and compute-sanitizer calls no fault
+    "a load": ("out[t] = (a + 16)[~(unsigned(n) - 31 + (t & 7))] + b[t];", lambda t: 14 - (t & 7) + 2 * t),
+    "a load of some lanes": ("out[t] = t < 8 ? (a + 16)[~unsigned(t)] : b[t];",
+                             lambda t: np.where(t < 8, 15 - t, 2 * t)),
+    "a store": ("if (t < 16) (a + 16)[~unsigned(t)] = 100 + t; __syncthreads(); out[t] = a[t];",
+                lambda t: np.where(t < 16, 115 - t, t)),
+    "an atomic": ("atomicAdd(&(a + 16)[~(unsigned(n) - 32)], 1); __syncthreads(); out[t] = a[t];",
+                  lambda t: np.where(t == 15, 47, t)),
+    "a walk": ("float s = 0; for (unsigned i = n - 1; i > 15; i--) s += (a + 16)[15 - i]; out[t] = s;",
+               lambda t: 0 * t + 120),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("schedule", [None, "independent:3"])
+@pytest.mark.parametrize("name", WRAPPING)
+def test_an_address_of_shared_memory_has_32_bits(name: str, schedule: str | None) -> None:
+    body, wanted = WRAPPING[name]
+    text = TEXT.format(first="a", second="b", body=body)
+    arguments = np.zeros(32, np.float32), np.zeros(32, np.int32), 32
+    run = engine.kernel(text).run(1, 32, arguments, schedule=schedule)
+    assert run.arrays["out"].tolist() == wanted(np.arange(32)).tolist()
+    assert not run.findings
+
+
 def run_of(body: str, arrays: tuple[str, str] = ("a", "b")) -> None:
     text = TEXT.format(first=arrays[0], second=arrays[1], body=body)
     engine.kernel(text).run(1, 32, (np.zeros(32, np.float32), np.arange(1, 33, dtype=np.int32), 32))

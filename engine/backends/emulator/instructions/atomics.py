@@ -144,6 +144,7 @@ def _atomic_lanes(port: Port, raw: Value, mask: Mask, values: list[Array]) -> li
         return made
     words = machine.words(space)
     at = port.offsets(key, raw, mask, words, space)
+    raw = port.as_checked(raw, at)
     port.report_at(space, raw, at, mask, values)
     lanes = None if mask.dense is None else mask.dense.T
     # Words are ordered [word][block], in local memory [word][thread][block]; parts lie inside their word.

@@ -195,6 +195,7 @@ def plain_address(raw: Value) -> Array:
 
 
 _OF_BLOCKS = ("shared", "local")
+_LAST_SHARED = (1 << 32) - 1
 _REMEMBERED = 1000  # address patterns of one instruction
 
 
@@ -230,6 +231,7 @@ class Port:
         self._last: tuple[Value, Mask, Array] | None = None
         self._places: dict[tuple[bytes, int], _CheckedOffsets] = {}
         self._place: _CheckedOffsets | None = None
+        self._wraps = False  # whether addresses of shared memory have had more than 32 bits
         self.takers: Array | None = None  # the lanes that use what the next load yields, as in `Access`
 
     # ---- address spaces
@@ -365,6 +367,10 @@ class Port:
         self._last = (key, mask, at)
         return at
 
+    def as_checked(self, raw: Value, at: Array) -> Value:
+        """Return the address of an access to shared memory as a GPU sees it, with `at` from `offsets`."""
+        return at - self.offset if self._wraps else raw
+
     def _words_at(self, at: Array, shift: int) -> tuple[Array, ...]:
         """Return the words of each part at the most recent offsets `at`, which have one column."""
         place = self._place
@@ -387,6 +393,11 @@ class Port:
         wrong = (inside.view(np.uint64) > max(last, -1) % (1 << 64)) | ((at & (size - 1)) != 0)
         if last < 0:
             wrong = np.ones(at.shape, bool)
+        if wrong.any() and self.site.space == "shared" and int(at.max()) > _LAST_SHARED:
+            self._wraps = True  # such as p[~x]: PTX cuts an address to the 32 bits of shared memory
+            narrow = at & _LAST_SHARED
+            wrong = ((narrow < start) | (narrow > end - size)) | ((at & (size - 1)) != 0)
+            at = np.where(wrong, at, narrow)
         if wrong.any():
             active = np.ones((mask.height, mask.width), bool) if mask.dense is None else mask.dense
             faulty = active & wrong
@@ -450,6 +461,7 @@ class Port:
             return parts
         words = self.machine.words(space)
         at = self.offsets(key, raw, mask, words, space)
+        raw = self.as_checked(raw, at)
         self.report_at(space, raw, at, mask, ())
         self._overtake(space, raw, mask)
         if space == "shared" and at.shape[1] == 1 and part == words.unit:
@@ -515,6 +527,7 @@ class Port:
             return
         words = self.machine.words(space)
         at = self.offsets(key, raw, mask, words, space)
+        raw = self.as_checked(raw, at)
         self.report_at(space, raw, at, mask, values)
         self._overtake(space, raw, mask)
         self._write(partial(self._put_in_block, words, at, mask, values), space, raw, mask)
