@@ -33,7 +33,8 @@ from engine.sheets.sheet import Check, Limit, Question, Sheet, Verdict
 _LONGEST = 80  # characters of a number with its unit
 _SUPERSCRIPT = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 _BEFORE = (
-    r"(?:(?:about|around|approx(?:imately)?|roughly|circa|ca|etwa|rund|a|the|answer|sum|it|is|are|factor|of|by|[=~≈x×])"
+    r"(?:(?:about|around|approx(?:imately)?|roughly|circa|ca|etwa|rund|exactly|genau|all|a|the|my|answer|sum|it|is|are|i|"
+    r"get|factor|of|by|[#=~≈x×])"
     r"[\s.:]*)*"
 )
 _FACTOR = r"[+-]?[\d.,'_\s]*\d\.?(?:e[+-]?\d+)?(?:\s*(?:\^|\*\*)\s*\d+)?"
@@ -41,12 +42,26 @@ _TERM = rf"{_FACTOR}(?:\s*[*/·×x]\s*{_FACTOR})*"
 _UNIT = r"\s*(?:(k|m|g)(?:i?b?|ilobytes?|egabytes?|igabytes?)\b)?"
 _NUMBER = re.compile(rf"{_BEFORE}({_TERM}){_UNIT}(\D*)")
 _UNDECIDED = re.compile(r"\b(?:or|oder|not|nicht|to|bis|and|und|more|less)\b|\?")
+_PERCENT = re.compile(r"%|per ?cent|prozent", re.IGNORECASE)
+# Other spellings of a power, a quotient, a unit and a name before the number, and the one that is read.
+_SPELLINGS = tuple(
+    (re.compile(pattern), read)
+    for pattern, read in (
+        (r"\^\s*[({](\d+)[)}]", r"^\1"),
+        (r"\b1\s*<<\s*(\d+)", r"2^\1"),
+        (r"(?<=\d)\s*[÷:]\s*(?=\d)", "/"),
+        (r"(?<=\d)\s+\d+-(?=(?:byte|bit)\b)", " "),
+        (r"^[a-z]\s*[=:]", ""),
+    )
+)
 _PREFIXES = {None: 1, "k": 2**10, "m": 2**20, "g": 2**30}
 _DECIMAL_COMMA = re.compile(r"^([+-]?\d+(?:\.\d{3})*),(\d{1,2})$")
 _POINTS = re.compile(r"^[+-]?\d{1,3}(?:\.\d{3})+$")  # 16.777.216
 NO_NUMBER = "No number was found in this answer. Write one, such as 12.5, 2^24 or 8 KB."
 NO_LETTER = "No choice was found in this answer. Write the letter of one."
 _LETTERED = re.compile(r"([a-j])\W+(.+)")
+_BEFORE_LETTER = re.compile(r"^(?:(?:the|my|it|is|i|think|answer|antwort|lösung|choice|option|letter)\b\W*)+")
+_LEAST = 4  # letters of a choice's beginning that names it
 _OF_HOST = re.compile(r"\bmain[ \t]*\(|^[ \t]*#[ \t]*include[ \t]*<(?:iostream|vector|cuda_runtime)", re.MULTILINE)
 
 
@@ -58,27 +73,35 @@ def answered(question: Question, words: str | None) -> Verdict:
         letter = _letter(question, words)
         read, right, otherwise = bool(letter), letter == question.answer, NO_LETTER
     else:
-        numbers = _numbers(words)
-        read, right, otherwise = bool(numbers), any(_met(question, number) for number in numbers), NO_NUMBER
+        parts = _numbers(words, _PERCENT.search(question.aim) is not None)
+        right = bool(parts) and all(any(_met(question, number) for number in readings) for readings in parts)
+        read, otherwise = bool(parts), NO_NUMBER
     return Verdict(question.name, right, question.because if right else question.advice if read else otherwise)
 
 
 def _letter(question: Question, words: str) -> str:
-    """Return the letter of an answer: "B", "b)", "answer b", the choice itself or its beginning, or both as in
+    """Return the letter of an answer: "B", "b)", "the answer is b", the choice itself or its beginning, or both as in
     "b) Eight."; "": no letter."""
-    plain = re.sub(r"^(?:answer|antwort|choice|option)\W+", "", _plain(words))
+    whole = _plain(words)
     choices = {letter: _plain(choice) for letter, choice in question.lettered.items()}
-    both = _LETTERED.fullmatch(plain)
-    if both and both[1] in choices and choices[both[1]].startswith(_plain(both[2])):
-        return both[1]
-    named = [each for each in choices if choices[each] == plain] or [
-        each for each in choices if len(plain) > 3 and choices[each].startswith(plain)
-    ]
-    return plain if plain in choices else named[0] if len(named) == 1 else ""
+    for plain in (whole, _BEFORE_LETTER.sub("", whole)):  # a choice may begin with such a word itself
+        both = _LETTERED.fullmatch(plain)
+        if both and both[1] in choices and _begins(choices[both[1]], _plain(both[2])):
+            return both[1]
+        named = [each for each in choices if choices[each] == plain] or [
+            each for each in choices if _begins(choices[each], plain)
+        ]
+        if plain in choices or len(named) == 1:
+            return plain if plain in choices else named[0]
+    return ""
+
+
+def _begins(choice: str, words: str) -> bool:
+    return choice == words or (len(words) >= _LEAST and choice.startswith(words))
 
 
 def _plain(words: str) -> str:
-    return " ".join(words.lower().split()).strip("().:[]`*\"' ")
+    return " ".join(words.lower().split()).strip("().,;!:=→[]`*\"' ")
 
 
 def _met(question: Question, number: float) -> bool:
@@ -86,18 +109,29 @@ def _met(question: Question, number: float) -> bool:
     return abs(number - wanted) <= question.tolerance * abs(wanted)
 
 
-def _numbers(words: str) -> tuple[float, ...]:
-    """Return the readings of a number: 16777216, 16,777,216, 16.777.216, 2^24, 2 * 32 * 32, 16M, 0,5, 50 %, 1e-3,
-    5 sectors, 8 KB, about 5, 16777216 (2^24). With one point before three digits there are two. (): no number, or
-    several."""
+def _numbers(words: str, percent: bool) -> list[set[float]]:
+    """Return the readings of a number: 16777216, 16,777,216, 16.777.216, 2^24, 2^(24), 1 << 24, 2 * 32 * 32, 16M, 0,5,
+    50 %, 1e-3, 5 sectors, 5 32-byte sectors, 8 KB, about 5, s = 5, 16777216 (2^24): a set for each time that it is
+    written. With one point before three digits there are two. `percent`: a number without a percent sign may be the
+    fraction. []: no number, or several."""
     plain = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹]+", lambda found: "^" + found[0].translate(_SUPERSCRIPT), words.strip().lower())
-    found = []
-    for part in re.split(r"[(=≈]", plain.lstrip("=≈~ ").rstrip(".!) ")):
+    plain = plain.strip('*`"=≈~ ')
+    for pattern, read in _SPELLINGS:
+        plain = pattern.sub(read, plain)
+    plain = plain.rstrip(".!) ")
+    found: list[set[float]] = []
+    for part in re.split(r"[(=≈]", plain):
+        if found and not re.search(r"\d", part) and not _UNDECIDED.search(part):
+            continue  # a remark in brackets
         one = _NUMBER.fullmatch(part.strip()) if len(part) <= _LONGEST else None
         if one is None or _UNDECIDED.search(one[3]):
-            return ()
-        found.append({value * _PREFIXES[one[2]] for value in _values(one[1])})
-    return tuple(set.intersection(*found))
+            return []
+        values = {value * _PREFIXES[one[2]] for value in _values(one[1])}
+        if not values:
+            return []
+        is_fraction = percent and not _PERCENT.search(one[3])
+        found.append(values | {100 * value for value in values} if is_fraction else values)
+    return found
 
 
 def _values(term: str) -> set[float]:
@@ -311,11 +345,12 @@ def _verdict(
 
 
 def _named(check: Check, text: str) -> Verdict | None:
-    """Return the verdict on a file that has a word that the check forbids, outside of comments; None: it has none."""
+    """Return the verdict on a file that has a word that the check forbids, outside of comments, or a name that begins
+    with the word and an underscore, such as atomicAdd_block; None: it has none."""
     for number, line in enumerate(uncommented(text).split("\n") if check.without else (), start=1):
         for word in check.without:
-            if re.search(rf"\b{re.escape(word)}\b", line):
-                return Verdict(check.name, False, f"The file has `{word}`. {check.advice}", number)
+            if found := re.search(rf"\b{re.escape(word)}(?:_\w*)?\b", line):
+                return Verdict(check.name, False, f"The file has `{found[0]}`. {check.advice}", number)
     return None
 
 

@@ -159,6 +159,7 @@ def test_a_word_that_a_check_forbids_is_named_with_its_line() -> None:
     assert found("// no atomicAdd\n/*\natomicAdd */ atomic_add(); myatomicAdd();").passed
     other = found("/*\n*/\n  atomicAdd(a, 1);")
     assert other.passed is False and other.line == 3 and "`atomicAdd`" in other.sentence
+    assert "`atomicAdd_block`" in found("atomicAdd_block(a, 1);").sentence
 
 
 def test_each_type_is_tried_in_other_orders() -> None:
@@ -346,9 +347,19 @@ def test_a_number_is_right_within_its_tolerance(words: str, right: bool) -> None
                                               ("[b]", True), ("two", True), ("b) Two.", True), ("**b**: two", True),
                                               ("b) one", False), ("answer b", True), ("Antwort: B", True),
                                               ("twos", False), ("a, b", False), ("a) or b)", False),
-                                              ("a) one, b) two", False)])  # fmt: skip
+                                              ("a) one, b) two", False), ("The answer is b.", True), ("b!", True),
+                                              ("it is b", True), ("= b", True), ("b,", True), ("not b", False),
+                                              ("it isn't b", False), ("my answer: a", False), ("b, t", False),
+                                              ("i", False)])  # fmt: skip
 def test_a_choice_is_its_letter(words: str, right: bool) -> None:
     assert answered(question("b", "one", "two"), words).passed is right
+
+
+def test_a_choice_may_begin_with_a_word_that_stands_before_letters() -> None:
+    assert answered(question("a", "The answer of the GPU.", "Another answer."), "The answer of").passed
+    assert (
+        answered(question("b", "0", "1"), "b: 1").passed and not answered(question("b", "All", "Allow"), "b, a").passed
+    )
 
 
 def test_the_beginning_of_one_choice_names_it() -> None:
@@ -364,7 +375,26 @@ def test_a_point_before_three_digits_may_part_thousands(words: str) -> None:
     assert answered(question(8.192), "8.192").passed
 
 
-@pytest.mark.parametrize("words", ["five", "5 or 4", "4-5", "0 of 16", "no idea", "?"])
+@pytest.mark.parametrize(
+    ("words", "right"),
+    [("12.5", True), ("12,5 %", True), ("0.125", True), ("1/8", True), ("1/8 = 12.5%", True), ("12.5% (4/32)", True),
+     ("0.125 %", False), ("8", False), ("1/8 (0.12)", False)],
+)  # fmt: skip
+def test_a_percentage_may_be_written_as_a_fraction(words: str, right: bool) -> None:
+    asked = replace(question(12.5), aim="What percentage of the bytes?")
+    assert answered(asked, words).passed is right
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["s = 16", "n=16", "exactly 16", "all 16", "I get 16", "16 (all)", "#16", "**16**", "`16`", '"16"', "2^{4}",
+     "2^(4)", "1 << 4", "1<<4", "512:32", "512 ÷ 32", "16 32-byte sectors"],
+)  # fmt: skip
+def test_other_spellings_of_a_number_are_read(words: str) -> None:
+    assert answered(question(16.0), words).passed and not answered(question(15.0), words).passed
+
+
+@pytest.mark.parametrize("words", ["five", "5 or 4", "5 (or not)", "4-5", "0 of 16", "no idea", "?"])
 def test_an_answer_without_one_number_is_told_so(words: str) -> None:
     assert answered(question(5.0), words) == Verdict("why", False, NO_NUMBER)
     assert answered(question(5.0), "4").sentence == "No."
