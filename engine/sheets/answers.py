@@ -22,7 +22,7 @@ _FACTOR = r"[+-]?[\d.,'_\s]*\d\.?(?:e[+-]?\d+)?(?:\s*(?:\^|\*\*)\s*\d+)?"
 _TERM = rf"{_FACTOR}(?:\s*[*/·×x]\s*{_FACTOR})*"
 _UNIT = r"\s*(?:(k|m|g)(?:i?b?|ilobytes?|egabytes?|igabytes?)\b)?"
 _NUMBER = re.compile(rf"{_BEFORE}({_TERM}){_UNIT}(\D*)")
-_UNDECIDED = re.compile(r"\b(?:or|oder|not|nicht|to|bis|and|und|more|less)\b|\?")
+_UNDECIDED = re.compile(r"\b(?:or|oder|not|nicht|to|bis|and|und|more|less)\b|[?+±]")
 _PERCENT = re.compile(r"%|per ?cent|prozent", re.IGNORECASE)
 # Other spellings of a power, a quotient, a unit and a name before the number, and the one that is read.
 _SPELLINGS = tuple(
@@ -36,7 +36,7 @@ _SPELLINGS = tuple(
     )
 )
 _PREFIXES = {None: 1, "k": 2**10, "m": 2**20, "g": 2**30}
-_DECIMAL_COMMA = re.compile(r"^([+-]?\d+(?:\.\d{3})*),(\d{1,2})$")
+_DECIMAL_COMMA = re.compile(r"^([+-]?0(?=,)|[+-]?\d+(?:\.\d{3})*(?=,\d{1,2}$)),(\d+)$")  # 0,125 and 66,7, not 66,700
 _POINTS = re.compile(r"^[+-]?\d{1,3}(?:\.\d{3})+$")  # 16.777.216
 NO_NUMBER = "No number was found in this answer. Write one, such as 12.5, 2^24 or 8 KB."
 NO_LETTER = "No choice was found in this answer. Write the letter of one."
@@ -95,7 +95,7 @@ def _numbers(words: str, percent: bool) -> list[set[float]]:
     written. With one point before three digits there are two. `percent`: a number without a percent sign may be the
     fraction. []: no number, or several."""
     plain = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹]+", lambda found: "^" + found[0].translate(_SUPERSCRIPT), words.strip().lower())
-    plain = plain.strip('*`"=≈~ ')
+    plain = plain.strip('*`"=≈~ (')
     for pattern, read in _SPELLINGS:
         plain = pattern.sub(read, plain)
     plain = plain.rstrip(".!) ")

@@ -88,7 +88,7 @@ def test_a_point_before_three_digits_may_part_thousands(words: str) -> None:
 @pytest.mark.parametrize(
     ("words", "right"),
     [("12.5", True), ("12,5 %", True), ("0.125", True), ("1/8", True), ("1/8 = 12.5%", True), ("12.5% (4/32)", True),
-     ("0.125 %", False), ("8", False), ("1/8 (0.12)", False)],
+     ("0.125 %", False), ("0,125", True), ("(1/8)", True), ("8", False), ("1/8 (0.12)", False)],
 )  # fmt: skip
 def test_a_percentage_may_be_written_as_a_fraction(words: str, right: bool) -> None:
     asked = replace(question(12.5), aim="What percentage of the bytes?")
@@ -104,7 +104,7 @@ def test_other_spellings_of_a_number_are_read(words: str) -> None:
     assert answered(question(16.0), words).passed and not answered(question(15.0), words).passed
 
 
-@pytest.mark.parametrize("words", ["five", "5 or 4", "5 (or not)", "4-5", "0 of 16", "no idea", "?"])
+@pytest.mark.parametrize("words", ["five", "5 or 4", "5 (or not)", "4-5", "5+", "0 of 16", "no idea", "?"])
 def test_an_answer_without_one_number_is_told_so(words: str) -> None:
     assert answered(question(5.0), words) == Verdict("why", False, NO_NUMBER)
     assert answered(question(5.0), "4").sentence == "No."
