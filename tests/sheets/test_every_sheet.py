@@ -162,6 +162,9 @@ OTHERS = {
         "(phase + tx < width) * M[min(Row, width - 1) * width + min(phase + tx, width - 1)]",
         "(phase + ty < width && Col < width) ? N[(phase + ty) * width + Col] : 0":
         "(phase + ty < width) * N[min(phase + ty, width - 1) * width + min(Col, width - 1)]"}),
+    "a tree of neighbours with a return": ("crovella-row-sums", "", {
+        "stride = blockDim.x / 2; stride > 0; stride >>= 1": "stride = 1; stride < blockDim.x; stride *= 2",
+        "        if (tid < stride)\n    ": "        if (tid % (2 * stride)) return;\n"}),
     "one place for each warp": ("order-reserve", "", {
         "    if (i < n) {\n        unsigned int my_dsize = 1 + (in[i] & 3);\n":
         "    unsigned int lane = threadIdx.x % 32, my_dsize = i < n ? 1 + (in[i] & 3) : 0, upto = my_dsize, end = 0;\n"
