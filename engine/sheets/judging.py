@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from math import isfinite
 
 from engine.catalogue import KERNELS, default_choice, kernel_named
 from engine.lab.checking import orders_of
@@ -27,103 +26,11 @@ from engine.model.rungs import known, size_for
 from engine.plan import plan, settle, strides
 from engine.records import Choice, Launch, Measurement
 from engine.records.counters import COUNTERS
-from engine.records.words import size_text, whole_number
+from engine.records.words import size_text
+from engine.sheets.answers import answered
 from engine.sheets.sheet import Check, Limit, Question, Sheet, Verdict
 
-_LONGEST = 80  # characters of a number with its unit
-_SUPERSCRIPT = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
-_BEFORE = (
-    r"(?:(?:about|around|approx(?:imately)?|roughly|circa|ca|etwa|rund|a|the|answer|sum|it|is|are|factor|of|by|[=~≈x×])"
-    r"[\s.:]*)*"
-)
-_FACTOR = r"[+-]?[\d.,'_\s]*\d\.?(?:e[+-]?\d+)?(?:\s*(?:\^|\*\*)\s*\d+)?"
-_TERM = rf"{_FACTOR}(?:\s*[*/·×x]\s*{_FACTOR})*"
-_UNIT = r"\s*(?:(k|m|g)(?:i?b?|ilobytes?|egabytes?|igabytes?)\b)?"
-_NUMBER = re.compile(rf"{_BEFORE}({_TERM}){_UNIT}(\D*)")
-_UNDECIDED = re.compile(r"\b(?:or|oder|not|nicht|to|bis|and|und|more|less)\b|\?")
-_PREFIXES = {None: 1, "k": 2**10, "m": 2**20, "g": 2**30}
-_DECIMAL_COMMA = re.compile(r"^([+-]?\d+(?:\.\d{3})*),(\d{1,2})$")
-_POINTS = re.compile(r"^[+-]?\d{1,3}(?:\.\d{3})+$")  # 16.777.216
-NO_NUMBER = "No number was found in this answer. Write one, such as 12.5, 2^24 or 8 KB."
-NO_LETTER = "No choice was found in this answer. Write the letter of one."
-_LETTERED = re.compile(r"([a-j])\W+(.+)")
 _OF_HOST = re.compile(r"\bmain[ \t]*\(|^[ \t]*#[ \t]*include[ \t]*<(?:iostream|vector|cuda_runtime)", re.MULTILINE)
-
-
-def answered(question: Question, words: str | None) -> Verdict:
-    """Return the verdict on an answer; None or blank: no answer yet."""
-    if words is None or not words.strip():
-        return Verdict(question.name, False, "Not answered yet.")
-    if question.choices:
-        letter = _letter(question, words)
-        read, right, otherwise = bool(letter), letter == question.answer, NO_LETTER
-    else:
-        numbers = _numbers(words)
-        read, right, otherwise = bool(numbers), any(_met(question, number) for number in numbers), NO_NUMBER
-    return Verdict(question.name, right, question.because if right else question.advice if read else otherwise)
-
-
-def _letter(question: Question, words: str) -> str:
-    """Return the letter of an answer: "B", "b)", "answer b", the choice itself or its beginning, or both as in
-    "b) Eight."; "": no letter."""
-    plain = re.sub(r"^(?:answer|antwort|choice|option)\W+", "", _plain(words))
-    choices = {letter: _plain(choice) for letter, choice in question.lettered.items()}
-    both = _LETTERED.fullmatch(plain)
-    if both and both[1] in choices and choices[both[1]].startswith(_plain(both[2])):
-        return both[1]
-    named = [each for each in choices if choices[each] == plain] or [
-        each for each in choices if len(plain) > 3 and choices[each].startswith(plain)
-    ]
-    return plain if plain in choices else named[0] if len(named) == 1 else ""
-
-
-def _plain(words: str) -> str:
-    return " ".join(words.lower().split()).strip("().:[]`*\"' ")
-
-
-def _met(question: Question, number: float) -> bool:
-    wanted = float(question.answer)
-    return abs(number - wanted) <= question.tolerance * abs(wanted)
-
-
-def _numbers(words: str) -> tuple[float, ...]:
-    """Return the readings of a number: 16777216, 16,777,216, 16.777.216, 2^24, 2 * 32 * 32, 16M, 0,5, 50 %, 1e-3,
-    5 sectors, 8 KB, about 5, 16777216 (2^24). With one point before three digits there are two. (): no number, or
-    several."""
-    plain = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹]+", lambda found: "^" + found[0].translate(_SUPERSCRIPT), words.strip().lower())
-    found = []
-    for part in re.split(r"[(=≈]", plain.lstrip("=≈~ ").rstrip(".!) ")):
-        one = _NUMBER.fullmatch(part.strip()) if len(part) <= _LONGEST else None
-        if one is None or _UNDECIDED.search(one[3]):
-            return ()
-        found.append({value * _PREFIXES[one[2]] for value in _values(one[1])})
-    return tuple(set.intersection(*found))
-
-
-def _values(term: str) -> set[float]:
-    """Return the values of a product or quotient; of one number with a point before three digits both readings."""
-    first, *others = re.split(r"(?<!\*)\s*([*/·×x])\s*(?!\*)", term.replace("**", "^"))
-    values = _readings(first)
-    for sign, factor in zip(others[::2], others[1::2], strict=True):
-        for value in [values.pop() for _ in range(len(values))]:
-            values |= {value / by if sign == "/" else value * by for by in _readings(factor) if by or sign != "/"}
-    return {value for value in values if isfinite(value)}
-
-
-def _readings(factor: str) -> set[float]:
-    """Return the values of a number or power without a unit."""
-    plain = re.sub(r"[\s'_]", "", factor).rstrip(".")
-    found = set[float]()
-    if _POINTS.match(plain):
-        found.add(float(plain.replace(".", "")))
-    if decimal := _DECIMAL_COMMA.match(plain):
-        plain = f"{decimal[1].replace('.', '')}.{decimal[2]}"
-    for reading in (whole_number, lambda text: float(text.replace(",", ""))):
-        try:
-            return found | {float(reading(plain))}
-        except (ValueError, OverflowError):
-            continue
-    return found
 
 
 @dataclass(frozen=True)
@@ -311,11 +218,12 @@ def _verdict(
 
 
 def _named(check: Check, text: str) -> Verdict | None:
-    """Return the verdict on a file that has a word that the check forbids, outside of comments; None: it has none."""
+    """Return the verdict on a file that has a word that the check forbids, outside of comments, or a name that begins
+    with the word and an underscore, such as atomicAdd_block; None: it has none."""
     for number, line in enumerate(uncommented(text).split("\n") if check.without else (), start=1):
         for word in check.without:
-            if re.search(rf"\b{re.escape(word)}\b", line):
-                return Verdict(check.name, False, f"The file has `{word}`. {check.advice}", number)
+            if found := re.search(rf"\b{re.escape(word)}(?:_\w*)?\b", line):
+                return Verdict(check.name, False, f"The file has `{found[0]}`. {check.advice}", number)
     return None
 
 

@@ -80,8 +80,8 @@ class Limit:
 @dataclass(frozen=True)
 class Check:
     """A check of the student's file: in every one of `runs` the `quantity` must keep to all `limits`, and no word of
-    `without` stands in the file. `name`: in answers and tables; `aim`: the task in a sentence; `advice`: for a student
-    who misses it; `points`: for passing."""
+    `without` stands in the file, alone or before an underscore. `name`: in answers and tables; `aim`: the task in a
+    sentence; `advice`: for a student who misses it; `points`: for passing."""
 
     name: str
     aim: str

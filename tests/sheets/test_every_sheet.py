@@ -162,6 +162,40 @@ OTHERS = {
         "(phase + tx < width) * M[min(Row, width - 1) * width + min(phase + tx, width - 1)]",
         "(phase + ty < width && Col < width) ? N[(phase + ty) * width + Col] : 0":
         "(phase + ty < width) * N[min(phase + ty, width - 1) * width + min(Col, width - 1)]"}),
+    "a tree of neighbours with a return": ("crovella-row-sums", "", {
+        "stride = blockDim.x / 2; stride > 0; stride >>= 1": "stride = 1; stride < blockDim.x; stride *= 2",
+        "        if (tid < stride)\n    ": "        if (tid % (2 * stride)) return;\n"}),
+    "one place for each warp": ("order-reserve", "", {
+        "    if (i < n) {\n        unsigned int my_dsize = 1 + (in[i] & 3);\n":
+        "    unsigned int lane = threadIdx.x % 32, my_dsize = i < n ? 1 + (in[i] & 3) : 0, upto = my_dsize, end = 0;\n"
+        "    for (int k = 1; k < 32; k *= 2) {\n        unsigned int below = __shfl_up_sync(0xffffffff, upto, k);\n"
+        "        if (lane >= k) upto += below;\n    }\n    if (lane == 31) end = atomicAdd(buffer_idx, upto);\n"
+        "    end = __shfl_sync(0xffffffff, end, 31);\n    if (i < n) {\n",
+        "= atomicAdd(buffer_idx, my_dsize);": "= end + upto - my_dsize;"}),
+    "a swap that reads before each try": ("atomics-by-cas", "", {
+        "        assumed = old;\n":
+        "        assumed.word = atomicCAS(&((Bits *)address)->word, old.word, old.word);\n"}),
+    "a return in Cooper's tree from the middle": ("cooper-race", "", {
+        BY_TWOS + "i + jump < n)": "jump = blockDim.x / 2; jump > 0; jump /= 2) {\n        if (tid >= jump) return;\n"
+        "        if (i + jump < n)"}),
+    "neighbours who count": ("hekun-barriers", "", {
+        "stride = blockDim.x / 2; stride > 0; stride >>= 1": "stride = 1; stride < blockDim.x; stride *= 2",
+        "if (tid < stride)": "if (tid % (2 * stride) == 0)"}),
+    "the lane that is opposite": ("volta-exchange", "", {
+        "    __syncwarp();\n\n    if (i < n) out[i] = left[tid ^ 31]":
+        "    __syncwarp(0xffffffff);\n    unsigned int other = left[tid / 32 * 32 + 31 - tid % 32];\n"
+        "    if (i < n) out[i] = other"}),
+    "the own number in a register": ("stencil-shared", "", {
+        "    s[at] = i < n ? in[i] : 0;": "    const int own = i < n ? in[i] : 0;\n    s[at] = own;",
+        "int sum = 0;\n    for (int k = -RADIUS; k <= RADIUS; k++)\n        sum += s[at + k];":
+        "int sum = own;\n    for (int k = 1; k <= RADIUS; k++)\n        sum += s[at - k] + s[at + k];"}),
+    "a column of N in registers": ("beyond-tiling-registers", "", {
+        "        for (int k = 0; k < TILE_WIDTH; ++k) {\n            float n = tile_N[k][tx];\n"
+        "            for (int r = 0; r < ROWS; ++r)\n"
+        "                Pvalue[r] += tile_M[ty + r * TILE_WIDTH][k] * n;\n        }":
+        "        float n[TILE_WIDTH];\n        for (int k = 0; k < TILE_WIDTH; ++k) n[k] = tile_N[k][tx];\n"
+        "        for (int r = 0; r < ROWS; ++r)\n            for (int k = 0; k < TILE_WIDTH; ++k)\n"
+        "                Pvalue[r] += tile_M[ty + r * TILE_WIDTH][k] * n[k];"}),
     "work in one turn": ("barriers-needless", "", {"step < 4; ++step": "step < 1; ++step", "warp % 4 == step": "true"}),
 }  # fmt: skip
 

@@ -1,0 +1,140 @@
+"""Judge the answer to a question of a sheet: a number or the letter of a choice, in the spellings of students.
+
+answered(question, words) -> Verdict
+"""
+
+from __future__ import annotations
+
+import re
+from math import isfinite
+
+from engine.records.words import whole_number
+from engine.sheets.sheet import Question, Verdict
+
+_LONGEST = 80  # characters of a number with its unit
+_SUPERSCRIPT = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
+_BEFORE = (
+    r"(?:(?:about|around|approx(?:imately)?|roughly|circa|ca|etwa|rund|exactly|genau|all|a|the|my|answer|sum|it|is|are|i|"
+    r"get|factor|of|by|[#=~≈x×])"
+    r"[\s.:]*)*"
+)
+_FACTOR = r"[+-]?[\d.,'_\s]*\d\.?(?:e[+-]?\d+)?(?:\s*(?:\^|\*\*)\s*\d+)?"
+_TERM = rf"{_FACTOR}(?:\s*[*/·×x]\s*{_FACTOR})*"
+_UNIT = r"\s*(?:(k|m|g)(?:i?b?|ilobytes?|egabytes?|igabytes?)\b)?"
+_NUMBER = re.compile(rf"{_BEFORE}({_TERM}){_UNIT}(\D*)")
+_UNDECIDED = re.compile(r"\b(?:or|oder|not|nicht|to|bis|and|und|more|less)\b|[?+±]")
+_PERCENT = re.compile(r"%|per ?cent|prozent", re.IGNORECASE)
+# Other spellings of a power, a quotient, a unit and a name before the number, and the one that is read.
+_SPELLINGS = tuple(
+    (re.compile(pattern), read)
+    for pattern, read in (
+        (r"\^\s*[({](\d+)[)}]", r"^\1"),
+        (r"\b1\s*<<\s*(\d+)", r"2^\1"),
+        (r"(?<=\d)\s*[÷:]\s*(?=\d)", "/"),
+        (r"(?<=\d)\s+\d+-(?=(?:byte|bit)\b)", " "),
+        (r"^[a-z]\s*[=:]", ""),
+    )
+)
+_PREFIXES = {None: 1, "k": 2**10, "m": 2**20, "g": 2**30}
+_DECIMAL_COMMA = re.compile(r"^([+-]?0(?=,)|[+-]?\d+(?:\.\d{3})*(?=,\d{1,2}$)),(\d+)$")  # 0,125 and 66,7, not 66,700
+_POINTS = re.compile(r"^[+-]?\d{1,3}(?:\.\d{3})+$")  # 16.777.216
+NO_NUMBER = "No number was found in this answer. Write one, such as 12.5, 2^24 or 8 KB."
+NO_LETTER = "No choice was found in this answer. Write the letter of one."
+_LETTERED = re.compile(r"([a-j])\W+(.+)")
+_BEFORE_LETTER = re.compile(r"^(?:(?:the|my|it|is|i|think|answer|antwort|lösung|choice|option|letter)\b\W*)+")
+_LEAST = 4  # letters of a choice's beginning that names it
+
+
+def answered(question: Question, words: str | None) -> Verdict:
+    """Return the verdict on an answer; None or blank: no answer yet."""
+    if words is None or not words.strip():
+        return Verdict(question.name, False, "Not answered yet.")
+    if question.choices:
+        letter = _letter(question, words)
+        read, right, otherwise = bool(letter), letter == question.answer, NO_LETTER
+    else:
+        parts = _numbers(words, _PERCENT.search(question.aim) is not None)
+        right = bool(parts) and all(any(_met(question, number) for number in readings) for readings in parts)
+        read, otherwise = bool(parts), NO_NUMBER
+    return Verdict(question.name, right, question.because if right else question.advice if read else otherwise)
+
+
+def _letter(question: Question, words: str) -> str:
+    """Return the letter of an answer: "B", "b)", "the answer is b", the choice itself or its beginning, or both as in
+    "b) Eight."; "": no letter."""
+    whole = _plain(words)
+    choices = {letter: _plain(choice) for letter, choice in question.lettered.items()}
+    for plain in (whole, _BEFORE_LETTER.sub("", whole)):  # a choice may begin with such a word itself
+        both = _LETTERED.fullmatch(plain)
+        if both and both[1] in choices and _begins(choices[both[1]], _plain(both[2])):
+            return both[1]
+        named = [each for each in choices if choices[each] == plain] or [
+            each for each in choices if _begins(choices[each], plain)
+        ]
+        if plain in choices or len(named) == 1:
+            return plain if plain in choices else named[0]
+    return ""
+
+
+def _begins(choice: str, words: str) -> bool:
+    return choice == words or (len(words) >= _LEAST and choice.startswith(words))
+
+
+def _plain(words: str) -> str:
+    return " ".join(words.lower().split()).strip("().,;!:=→[]`*\"' ")
+
+
+def _met(question: Question, number: float) -> bool:
+    wanted = float(question.answer)
+    return abs(number - wanted) <= question.tolerance * abs(wanted)
+
+
+def _numbers(words: str, percent: bool) -> list[set[float]]:
+    """Return the readings of a number: 16777216, 16,777,216, 16.777.216, 2^24, 2^(24), 1 << 24, 2 * 32 * 32, 16M, 0,5,
+    50 %, 1e-3, 5 sectors, 5 32-byte sectors, 8 KB, about 5, s = 5, 16777216 (2^24): a set for each time that it is
+    written. With one point before three digits there are two. `percent`: a number without a percent sign may be the
+    fraction. []: no number, or several."""
+    plain = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹]+", lambda found: "^" + found[0].translate(_SUPERSCRIPT), words.strip().lower())
+    plain = plain.strip('*`"=≈~ (')
+    for pattern, read in _SPELLINGS:
+        plain = pattern.sub(read, plain)
+    plain = plain.rstrip(".!) ")
+    found: list[set[float]] = []
+    for part in re.split(r"[(=≈]", plain):
+        if found and not re.search(r"\d", part) and not _UNDECIDED.search(part):
+            continue  # a remark in brackets
+        one = _NUMBER.fullmatch(part.strip()) if len(part) <= _LONGEST else None
+        if one is None or _UNDECIDED.search(one[3]):
+            return []
+        values = {value * _PREFIXES[one[2]] for value in _values(one[1])}
+        if not values:
+            return []
+        is_fraction = percent and not _PERCENT.search(one[3])
+        found.append(values | {100 * value for value in values} if is_fraction else values)
+    return found
+
+
+def _values(term: str) -> set[float]:
+    """Return the values of a product or quotient; of one number with a point before three digits both readings."""
+    first, *others = re.split(r"(?<!\*)\s*([*/·×x])\s*(?!\*)", term.replace("**", "^"))
+    values = _readings(first)
+    for sign, factor in zip(others[::2], others[1::2], strict=True):
+        for value in [values.pop() for _ in range(len(values))]:
+            values |= {value / by if sign == "/" else value * by for by in _readings(factor) if by or sign != "/"}
+    return {value for value in values if isfinite(value)}
+
+
+def _readings(factor: str) -> set[float]:
+    """Return the values of a number or power without a unit."""
+    plain = re.sub(r"[\s'_]", "", factor).rstrip(".")
+    found = set[float]()
+    if _POINTS.match(plain):
+        found.add(float(plain.replace(".", "")))
+    if decimal := _DECIMAL_COMMA.match(plain):
+        plain = f"{decimal[1].replace('.', '')}.{decimal[2]}"
+    for reading in (whole_number, lambda text: float(text.replace(",", ""))):
+        try:
+            return found | {float(reading(plain))}
+        except (ValueError, OverflowError):
+            continue
+    return found
