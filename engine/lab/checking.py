@@ -47,7 +47,7 @@ from engine.lab.references import reference_named
 from engine.lab.setups import Formula, Launching, Right, Setup, check_right, launching, too_large_part
 from engine.lab.signatures import bare, kernels_in
 from engine.lab.top_level import declarations
-from engine.lab.trials import ENDS, LARGE, ORDERS, SEARCHED, fitting, no_number, searches, trial_of
+from engine.lab.trials import LARGE, ORDERS, SEARCHED, ends_for, fitting, no_number, searches, trial_of
 from engine.machine.environment import environment
 from engine.model.estimate import Estimate
 from engine.plan import plan, settle
@@ -199,8 +199,7 @@ def check_own(
         other = _checked_own(setup, several, text, file_name, schedule, LARGE)
         if _is_missed(other):
             return _differs(other, several, numbers=True, asked=schedule)
-    ends = (None, *ENDS) if searches(setup.right) else (None,)
-    for size, end in product(_sizes_near(fewer, setup) if setup.sized else (), ends):
+    for size, end in product(_sizes_near(fewer, setup) if setup.sized else (), ends_for(setup.right)):
         other = _checked_own(setup, size, text, file_name, schedule, end)
         if _is_missed(other) and (end is None or other.measurement.status == "wrong"):
             return _only_here(found, other, size)

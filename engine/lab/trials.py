@@ -60,6 +60,7 @@ _FINDS = re.compile(
     r"\b(max|min|argmax|argmin|sort|sorted|argsort|median|ptp)\b|\.(reduce|accumulate)\b"
 )  # one of many numbers
 _FINDS_LEAST = re.compile(r"\b(min|argmin|minimum)\b")
+_SORTS_ALL = re.compile(r"(?:np\.)?sort(?:ed)?\(\w+\)")
 _SEARCHES = re.compile(r"\b(max|min|argmax|argmin|maximum|minimum|sort|sorted|argsort|median|ptp|softmax)\b")
 
 
@@ -68,6 +69,13 @@ def searches(right: Right | Formula | None) -> bool:
     if isinstance(right, Formula):
         return is_decided(right.line) or bool(_SEARCHES.search(right.line))
     return right is not None and reference_named(right.reference).searches
+
+
+def ends_for(right: Right | Formula | None) -> tuple[int | None, ...]:
+    """Return the trials for the ends of arrays: None, the usual one, and those in which one number there decides. An
+    array that is sorted as a whole shows each of its numbers in any trial."""
+    shows_all = isinstance(right, Formula) and _SORTS_ALL.fullmatch(right.line) is not None
+    return (None, *ENDS) if searches(right) and not shows_all else (None,)
 
 
 def trial_of(schedule: str | None) -> int:
