@@ -269,7 +269,7 @@ RADIX = """__global__ void f(TYPE *a, int n) {
 }"""
 
 
-@pytest.mark.sampled(quick=2)
+@pytest.mark.sampled(quick=4)
 @pytest.mark.parametrize(("kind", "bits", "status"), [("unsigned", 32, "ok"), ("unsigned", 31, "wrong"),
                                                       ("unsigned", 10, "wrong"), ("int", 32, "wrong")])  # fmt: skip
 def test_a_sort_gets_numbers_with_all_bits_of_their_type(kind: str, bits: int, status: str) -> None:

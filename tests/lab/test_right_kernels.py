@@ -88,6 +88,7 @@ RIGHT = (
 )  # fmt: skip
 
 
+@pytest.mark.sampled(quick=2)
 @pytest.mark.parametrize(("line", "parameters", "arguments", "body"), RIGHT)
 def test_a_right_kernel_is_right(line: str, parameters: str, arguments: str, body: str) -> None:
     found = checked(line, parameters, arguments, body)

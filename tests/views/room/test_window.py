@@ -71,6 +71,7 @@ def test_a_guest_asks_and_the_lecturer_has_done_with_it(lecture: str, monkeypatc
     assert json.loads(sent("/f/presenter/state", key=proof).body)["asked"] == []
 
 
+@pytest.mark.sampled(quick=2)
 @pytest.mark.parametrize(
     "path", ["/f/presenter/state", "/f/presenter/note", "/f/presenter/done", "/f/ask", "/f/vote", "/f/moment"]
 )

@@ -87,6 +87,7 @@ CASES = {  # text, right, wrong
 }
 
 
+@pytest.mark.sampled(quick=2)
 @pytest.mark.parametrize("wrong", [False, True])
 @pytest.mark.parametrize("name", CASES)
 def test_a_flag_that_lets_threads_go_on_too_early_is_found(name: str, wrong: bool) -> None:
