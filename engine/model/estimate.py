@@ -101,9 +101,10 @@ class Estimate:
             return (self.reason or "",)
         said = [f"Estimated {_range(self)} on the {self.gpu}: a model, not measured."]
         if self.largest is not None:
-            share = self.parts[self.largest] / self.time_us
+            share, launch = (self.parts.get(name, 0) / self.time_us for name in (self.largest, "launch"))
+            which = "part" if launch <= share else f"part beside launching ({launch:.0%})"
             place = f", most of it in line {self.line}" if self.line else ""
-            said.append(f"The largest part: {PARTS[self.largest][0]}, {share:.0%}{place}.")
+            said.append(f"The largest {which}: {PARTS[self.largest][0]}, {share:.0%}{place}.")
         best = sorted(self.what_ifs, key=lambda name: self.what_ifs[name])
         said += [f"{WHAT_IFS[name]}: {three_digits(self.what_ifs[name])} µs." for name in best]
         return tuple(said)

@@ -41,6 +41,13 @@ def test_the_parts_add_up_to_the_time_within_the_band(kernel: str) -> None:
     assert found.largest in found.parts and found.line is not None
 
 
+@pytest.mark.parametrize(("launching", "named"), [(0.1, "The largest part: "), (6.0, "part beside launching (60%): ")])
+def test_the_largest_part_is_called_so_if_launching_is_not_larger(launching: float, named: str) -> None:
+    parts = {"launch": launching, "atomics": 4.0}
+    made = replace(of("reduce_interleaved"), time_us=10.0, parts=parts, largest="atomics", line=3)
+    assert f"{named}Atomics, 40%, most of it in line 3." in made.sentences[1]
+
+
 def test_what_would_pay_is_what_the_next_rung_mends() -> None:
     assert "conflicts" in of("reduce_strided").what_ifs and "conflicts" not in of("reduce_sequential").what_ifs
     assert "coalesced" in of("transpose_naive").what_ifs and "coalesced" not in of("transpose_padded").what_ifs
