@@ -11,10 +11,10 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from unicodedata import name as character_name
 
 from engine.compile.includes import check_includes
 from engine.compile.nvrtc import EMULATED_ARCHITECTURE, Compiled, compile_here, include_folders
+from engine.lab.error_reasons import LACKS, OF_DEVICE, USES_STD, better_reason, header_for
 from engine.lab.marks import CompilerWarning
 from engine.lab.signatures import bare, function_name
 from engine.lab.top_level import (
@@ -31,68 +31,6 @@ from engine.lab.top_level import (
 )
 from engine.records import CompileError, Source
 
-_OF_STD = re.compile(r'namespace "std" has no (?:actual )?member "(\w+)"')
-_NAME = re.compile(r'(?:identifier|incomplete type) "(\w+)" is (?:undefined|not allowed)')
-_STD = (
-    ("limits", r"numeric_limits"),
-    ("algorithm", r"min|max|clamp"),
-    ("utility", r"pair|make_pair|swap|exchange|declval|(?:make_)?i\w+_sequence(?:_for)?|as_const|byte"),
-    ("tuple", r"(?:make_)?tuple\w*|get|tie|apply|ignore"),
-    ("array", r"array"),
-    ("concepts", r"(?:(?:un)?signed_)?integral|floating_point|same_as|convertible_to|derived_from|invocable|regular"),
-    ("bit", r"bit_cast|popcount|has_single_bit|bit_(?:ceil|floor|width)|rot[lr]|count[lr]_(?:zero|one)"),
-    ("span", r"span"),
-    ("complex", r"complex|norm|conj|polar|real|imag|arg"),
-    ("cstdio", r"printf"),
-    ("cstring", r"mem(?:cpy|set)"),
-    ("cstdlib", r"malloc|free|ll?abs"),
-    ("functional", r"plus|minus|multiplies|divides|modulus|negate|less\w*|greater\w*|(?:not_)?equal_to|logical_\w+"),
-    ("type_traits", r"is_\w+|conditional\w*|enable_if\w*|remove_\w+|add_\w+|make_(?:un)?signed\w*|decay\w*|void_t|"
-     r"aligned_\w+|alignment_of\w*|integral_constant|bool_constant|true_type|false_type|underlying_type\w*|invoke_result\w*|common_type\w*"),
-)  # fmt: skip
-_NUMBERS = (
-    ("cuda_fp16.h", r"(?:__)?half2?|__(?:float|u?int|u?short|lows?|highs?)2?half\w*|__half\w+|__h[a-z]+2?"),
-    ("cuda_bf16.h", r"(?:__)?nv_bfloat162?|__\w*bfloat16\w*"),
-    ("cuComplex.h", r"cu(?:Float|Double)?Complex|make_cu\w*Complex|cuC(?:add|mul|sub|div|abs|fma|real|imag|onj)f?"),
-)  # fmt: skip
-_DRIVER = (
-    ("cuda.h", r"CU\w+"),
-    ("programmatic_launch.h", r"cudaGridDependencySynchronize|cudaTriggerProgrammaticLaunchCompletion"),
-)
-
-
-# Names that CUDA's own C++ library lacks too, with what takes their place in a kernel.
-_HOST_LIBRARY = (
-    (r"vector|string|(?:unordered_)?(?:multi)?(?:map|set)|deque|(?:forward_)?list|(?:priority_)?queue|stack|"
-     r"(?:device|host)_vector", "pass a pointer to its elements in its place"),
-    (r"cout|cerr|clog|endl", "print with printf in its place"),
-    (r"(?:make_)?(?:unique|shared)(?:_ptr)?", "use a plain pointer in its place"),
-    (r"function", "pass a struct with operator() in its place"),
-    (r"[io]?f?stream|[io]?stringstream|cin|thread|(?:recursive_)?mutex|lock_guard|random_device|mt19937\w*",
-     "leave it to host code"),
-)  # fmt: skip
-_QUALIFIED = re.compile(r"\b(?:std|thrust)\s*::\s*(\w+)")
-_NO_TEMPLATE = re.compile(r": (\w+) is not a template")
-
-
-def missed_name(sentence: str) -> str | None:
-    """Return the unknown name of a compiler error."""
-    found = _NAME.search(sentence)
-    return found[1] if found else None
-
-
-def header_for(sentence: str, passed_over: bool, uses_std: bool = False) -> str | None:
-    """Return the header that declares the unknown name of the error. `passed_over`: some headers of the file are
-    missing here; `uses_std`: the file has `using namespace std`."""
-    of_std, name = _OF_STD.search(sentence), missed_name(sentence)
-    if of_std:
-        table, wanted = _STD, of_std[1]
-    else:
-        table, wanted = (*_DRIVER, *(_NUMBERS if passed_over else ()), *(_STD if uses_std else ())), name or ""
-    return next((header for header, names in table if re.fullmatch(names, wanted)), None)
-
-
-_OF_DEVICE = frozenset(("__global__", "__device__", "__constant__", "__managed__", "__shared__"))
 _IN_LAYOUT = frozenset(("virtual", "override", "final"))  # a class with these member names
 _CONSTANT = frozenset(("const", "constexpr", "static_assert", "concept"))
 # Headers with content for kernels. Any other header in angle brackets is host code: NVRTC has everything that a
@@ -147,10 +85,7 @@ _USUAL_HEADER = re.compile(
     r"alloca|malloc|memory|values|error|argp|execinfo|windows|io|conio|direct|process|tchar|intrin|omp|mpi)\.h"
 )
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
-_LACKS = re.compile(r"is undefined|has no (?:actual )?member|not a template|incomplete type|not allowed|followed by")
-_VALUES = re.compile(r"=[^,;]*")  # of variables
 _MOST_HEADERS = 3  # that a sentence names
-_USES_STD = re.compile(r"\busing\s+namespace\s+std\s*;")
 _ANY_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include\b", re.MULTILINE)
 _WARNING = re.compile(r"\((\d+)\): warning(?: #[\w-]+)?: (.+)$", re.MULTILINE)
 _CPP = frozenset(("struct", "class", "union", "enum", "typedef", "using", "template", "typename", "const", "constexpr",
@@ -197,7 +132,7 @@ def _included(angled: str | None, quoted: str | None, text: str) -> bool:
 
 def _kept(one: Declaration) -> bool:
     words = set(one.words)
-    if words & _OF_DEVICE:
+    if words & OF_DEVICE:
         return True
     if one.kind == "function":
         return bool(words & {"constexpr", "consteval", "static_assert"}) and "__host__" not in words
@@ -283,7 +218,7 @@ def compiled_for_device(name: str, text: str, names: tuple[str, ...] = (), hurri
             if not incomplete and "complete object type" in str(failed):
                 incomplete = _DECLARED_ONLY.search(source.text)
             what = f'identifier "{incomplete[1]}" is undefined' if incomplete else str(failed)
-            header = header_for(what, _passed_over(whole, source.text), _USES_STD.search(whole) is not None)
+            header = header_for(what, _passed_over(whole, source.text), USES_STD.search(whole) is not None)
             if header and f"<{header}>" not in source.head:
                 source = replace(source, head=f"{source.head}#include <{header}>\n")
                 continue
@@ -302,13 +237,13 @@ def compiled_for_device(name: str, text: str, names: tuple[str, ...] = (), hurri
             if gone is not None:
                 dropped |= {word: failed for word in gone.words if word not in _CPP}
             else:
-                error = _missed(source.text, failed, dropped, whole)
+                error = better_reason(source.text, failed, dropped, whole)
                 gone = _of_device(source.text, failed.line, str(failed))
                 if not NOT_HERE.search(str(error)):
                     gone = None
                 lost = [each for each in source.names if gone and bare(each) in gone.words]
                 if gone is None or len(lost) == len(source.names):
-                    if unopened and _LACKS.search(str(error)):
+                    if unopened and LACKS.search(str(error)):
                         raise unopened from None
                     raise _lacking(whole, passed, error, source) from None
                 refused |= dict.fromkeys(lost, error)
@@ -503,65 +438,6 @@ def _unseen(source: Source, error: CompileError, whole: str) -> dict[str, Compil
     return found or None
 
 
-def _of_the_host(whole: str, error: CompileError) -> CompileError:
-    """Return `error`, or the host's function or variable that device code uses."""
-    name = missed_name(str(error))
-    for one in declarations(whole) if name else ():
-        if set(one.words) & _OF_DEVICE or one.kind == "type":
-            continue
-        head = whole[one.start : one.end].partition("{")[0]
-        if (one.called and one.body and function_name(whole, one) == name) or (
-            one.kind == "variable" and re.search(rf"\b{name}\s*(?:[\[=;,{{]|$)", _VALUES.sub("=", head))
-        ):
-            what = "function" if one.called else "variable"
-            line = whole.count("\n", 0, one.start) + 1
-            sentence = (
-                f"{str(error).partition(' does not compile: ')[0]} does not compile: line {error.line}: {name} of line "
-                f"{line} is a {what} on the host's side; write __device__ in front of it."
-            )
-            return CompileError(sentence, error.log, error.line)
-    return error
-
-
-def _of_host_library(whole: str, error: CompileError) -> CompileError | None:
-    """Return the error for a type or an object of the C++ library that only host code has; None: another error."""
-    if not error.line or not _LACKS.search(str(error)):
-        return None
-    of_std, bare_name = _OF_STD.search(str(error)), _NO_TEMPLATE.search(str(error))
-    uses_std = _USES_STD.search(whole) is not None
-    own = bare_name[1] if bare_name and (uses_std or '"' not in whole) else missed_name(str(error)) if uses_std else ""
-    written = _QUALIFIED.findall(uncommented(whole).splitlines()[error.line - 1])
-    for each in [of_std[1]] if of_std else [own or "", *written]:
-        advice = next((said for names, said in _HOST_LIBRARY if re.fullmatch(names, each)), None)
-        if advice:
-            sentence = (
-                f"{str(error).partition(' does not compile: ')[0]} does not compile: line {error.line}: {each} belongs "
-                f"to the host's C++ library, which kernels do not have; {advice}."
-            )
-            return CompileError(sentence, error.log, error.line)
-    return None
-
-
-def _missed(text: str, error: CompileError, dropped: dict[str, CompileError], whole: str) -> CompileError:
-    """Return `error`, or a better reason: that of a declaration in its line that was removed, or what host code alone
-    has."""
-    line = text.splitlines()[error.line - 1] if error.line else ""
-    cause = next((dropped[word] for word in re.findall(r"\w+", line) if word in dropped), None)
-    strange = next((one for one in line if not one.isascii()), "")
-    if strange and "unrecognized token" in str(error):
-        called = character_name(strange, "no name")
-        sentence = f"{str(error).rstrip('.')}: U+{ord(strange):04X}, {called}, is no character of C++."
-        return CompileError(sentence, error.log, error.line)
-    name = missed_name(str(error))
-    if cause is None and name and re.search(rf"\b(?:texture|surface)\s*<[^;]{{1,200}}>\s*{name}\b", whole):
-        sentence = (
-            str(error).rstrip(".")
-            + ": a texture or surface reference, which CUDA 12 removed; read an array in its place."
-        )
-        return CompileError(sentence, error.log, error.line)
-    return _of_host_library(whole, cause or error) or _of_the_host(whole, cause or error)
-
-
 def _of_device(text: str, line: int | None, said: str = "") -> Declaration | None:
     """Return the device function at a line; of several there, the first that has what the error `said` names."""
     found = _at(declarations(text), text, line) if line is not None else ()
@@ -594,14 +470,14 @@ def _of_host(text: str, line: int) -> Declaration | None:
     Of a type, return only the function there if the type stays the same without it.
     """
     for one in _at(declarations(text), text, line):
-        if not set(one.words) & _OF_DEVICE and "__global__" not in text[one.start : one.end]:
+        if not set(one.words) & OF_DEVICE and "__global__" not in text[one.start : one.end]:
             own = _at(members(text, one), text, line) if one.kind == "type" else ()
             return next((each for each in own if _left_out(each)), one)
     return None
 
 
 def _left_out(member: Declaration) -> bool:
-    return member.kind == "function" and not set(member.words) & (_OF_DEVICE | _IN_LAYOUT)
+    return member.kind == "function" and not set(member.words) & (OF_DEVICE | _IN_LAYOUT)
 
 
 def _at(found: Iterable[Declaration], text: str, line: int) -> Iterator[Declaration]:

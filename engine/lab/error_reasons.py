@@ -1,0 +1,136 @@
+"""The reasons behind compiler errors of a pasted file: what kernels lack, and what takes its place.
+
+better_reason(text, error, dropped, whole) -> CompileError("mine.cu does not compile: line 3: vector belongs to ...")
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from unicodedata import name as character_name
+
+from engine.lab.signatures import function_name
+from engine.lab.top_level import declarations, uncommented
+from engine.records import CompileError
+
+OF_DEVICE = frozenset(("__global__", "__device__", "__constant__", "__managed__", "__shared__"))
+LACKS = re.compile(r"is undefined|has no (?:actual )?member|not a template|incomplete type|not allowed|followed by")
+_VALUES = re.compile(r"=[^,;]*")  # of variables
+USES_STD = re.compile(r"\busing\s+namespace\s+std\s*;")
+_OF_STD = re.compile(r'namespace "std" has no (?:actual )?member "(\w+)"')
+_NAME = re.compile(r'(?:identifier|incomplete type) "(\w+)" is (?:undefined|not allowed)')
+_STD = (
+    ("limits", r"numeric_limits"),
+    ("algorithm", r"min|max|clamp"),
+    ("utility", r"pair|make_pair|swap|exchange|declval|(?:make_)?i\w+_sequence(?:_for)?|as_const|byte"),
+    ("tuple", r"(?:make_)?tuple\w*|get|tie|apply|ignore"),
+    ("array", r"array"),
+    ("concepts", r"(?:(?:un)?signed_)?integral|floating_point|same_as|convertible_to|derived_from|invocable|regular"),
+    ("bit", r"bit_cast|popcount|has_single_bit|bit_(?:ceil|floor|width)|rot[lr]|count[lr]_(?:zero|one)"),
+    ("span", r"span"),
+    ("complex", r"complex|norm|conj|polar|real|imag|arg"),
+    ("cstdio", r"printf"),
+    ("cstring", r"mem(?:cpy|set)"),
+    ("cstdlib", r"malloc|free|ll?abs"),
+    ("functional", r"plus|minus|multiplies|divides|modulus|negate|less\w*|greater\w*|(?:not_)?equal_to|logical_\w+"),
+    ("type_traits", r"is_\w+|conditional\w*|enable_if\w*|remove_\w+|add_\w+|make_(?:un)?signed\w*|decay\w*|void_t|"
+     r"aligned_\w+|alignment_of\w*|integral_constant|bool_constant|true_type|false_type|underlying_type\w*|invoke_result\w*|common_type\w*"),
+)  # fmt: skip
+_NUMBERS = (
+    ("cuda_fp16.h", r"(?:__)?half2?|__(?:float|u?int|u?short|lows?|highs?)2?half\w*|__half\w+|__h[a-z]+2?"),
+    ("cuda_bf16.h", r"(?:__)?nv_bfloat162?|__\w*bfloat16\w*"),
+    ("cuComplex.h", r"cu(?:Float|Double)?Complex|make_cu\w*Complex|cuC(?:add|mul|sub|div|abs|fma|real|imag|onj)f?"),
+)  # fmt: skip
+_DRIVER = (
+    ("cuda.h", r"CU\w+"),
+    ("programmatic_launch.h", r"cudaGridDependencySynchronize|cudaTriggerProgrammaticLaunchCompletion"),
+)
+
+# Names that CUDA's own C++ library lacks too, with what takes their place in a kernel.
+_HOST_LIBRARY = (
+    (r"vector|string|(?:unordered_)?(?:multi)?(?:map|set)|deque|(?:forward_)?list|(?:priority_)?queue|stack|"
+     r"(?:device|host)_vector", "pass a pointer to its elements in its place"),
+    (r"cout|cerr|clog|endl", "print with printf in its place"),
+    (r"(?:make_)?(?:unique|shared)(?:_ptr)?", "use a plain pointer in its place"),
+    (r"function", "pass a struct with operator() in its place"),
+    (r"[io]?f?stream|[io]?stringstream|cin|thread|(?:recursive_)?mutex|lock_guard|random_device|mt19937\w*",
+     "leave it to host code"),
+)  # fmt: skip
+_QUALIFIED = re.compile(r"\b(?:std|thrust)\s*::\s*(\w+)")
+_NO_TEMPLATE = re.compile(r": (\w+) is not a template")
+
+
+def missed_name(sentence: str) -> str | None:
+    """Return the unknown name of a compiler error."""
+    found = _NAME.search(sentence)
+    return found[1] if found else None
+
+
+def header_for(sentence: str, passed_over: bool, uses_std: bool = False) -> str | None:
+    """Return the header that declares the unknown name of the error. `passed_over`: some headers of the file are
+    missing here; `uses_std`: the file has `using namespace std`."""
+    of_std, name = _OF_STD.search(sentence), missed_name(sentence)
+    if of_std:
+        table, wanted = _STD, of_std[1]
+    else:
+        table, wanted = (*_DRIVER, *(_NUMBERS if passed_over else ()), *(_STD if uses_std else ())), name or ""
+    return next((header for header, names in table if re.fullmatch(names, wanted)), None)
+
+
+def _of_the_host(whole: str, error: CompileError) -> CompileError:
+    """Return `error`, or the host's function or variable that device code uses."""
+    name = missed_name(str(error))
+    for one in declarations(whole) if name else ():
+        if set(one.words) & OF_DEVICE or one.kind == "type":
+            continue
+        head = whole[one.start : one.end].partition("{")[0]
+        if (one.called and one.body and function_name(whole, one) == name) or (
+            one.kind == "variable" and re.search(rf"\b{name}\s*(?:[\[=;,{{]|$)", _VALUES.sub("=", head))
+        ):
+            what = "function" if one.called else "variable"
+            line = whole.count("\n", 0, one.start) + 1
+            sentence = (
+                f"{str(error).partition(' does not compile: ')[0]} does not compile: line {error.line}: {name} of line "
+                f"{line} is a {what} on the host's side; write __device__ in front of it."
+            )
+            return CompileError(sentence, error.log, error.line)
+    return error
+
+
+def _of_host_library(whole: str, error: CompileError) -> CompileError | None:
+    """Return the error for a type or an object of the C++ library that only host code has; None: another error."""
+    if not error.line or not LACKS.search(str(error)):
+        return None
+    of_std, bare_name = _OF_STD.search(str(error)), _NO_TEMPLATE.search(str(error))
+    uses_std = USES_STD.search(whole) is not None
+    own = bare_name[1] if bare_name and (uses_std or '"' not in whole) else missed_name(str(error)) if uses_std else ""
+    written = _QUALIFIED.findall(uncommented(whole).splitlines()[error.line - 1])
+    for each in [of_std[1]] if of_std else [own or "", *written]:
+        advice = next((said for names, said in _HOST_LIBRARY if re.fullmatch(names, each)), None)
+        if advice:
+            sentence = (
+                f"{str(error).partition(' does not compile: ')[0]} does not compile: line {error.line}: {each} belongs "
+                f"to the host's C++ library, which kernels do not have; {advice}."
+            )
+            return CompileError(sentence, error.log, error.line)
+    return None
+
+
+def better_reason(text: str, error: CompileError, dropped: Mapping[str, CompileError], whole: str) -> CompileError:
+    """Return `error`, or a better reason: that of a declaration in its line that was removed, or what host code alone
+    has."""
+    line = text.splitlines()[error.line - 1] if error.line else ""
+    cause = next((dropped[word] for word in re.findall(r"\w+", line) if word in dropped), None)
+    strange = next((one for one in line if not one.isascii()), "")
+    if strange and "unrecognized token" in str(error):
+        called = character_name(strange, "no name")
+        sentence = f"{str(error).rstrip('.')}: U+{ord(strange):04X}, {called}, is no character of C++."
+        return CompileError(sentence, error.log, error.line)
+    name = missed_name(str(error))
+    if cause is None and name and re.search(rf"\b(?:texture|surface)\s*<[^;]{{1,200}}>\s*{name}\b", whole):
+        sentence = (
+            str(error).rstrip(".")
+            + ": a texture or surface reference, which CUDA 12 removed; read an array in its place."
+        )
+        return CompileError(sentence, error.log, error.line)
+    return _of_host_library(whole, cause or error) or _of_the_host(whole, cause or error)
