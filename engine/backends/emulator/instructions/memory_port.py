@@ -447,8 +447,8 @@ class Port:
         if space == "global":
             found = self.locate(raw, mask)
             pieces = [] if found else self.pieces(raw, mask)  # checks come before the report
-            self.observe(space, raw, mask, found[0] if found else None, ())
             self._overtake(space, raw, mask)
+            self.observe(space, raw, mask, found[0] if found else None, ())
             if found:
                 array, index = found
                 view = array.view(part)
@@ -462,8 +462,8 @@ class Port:
         words = self.machine.words(space)
         at = self.offsets(key, raw, mask, words, space)
         raw = self.as_checked(raw, at)
-        self.report_at(space, raw, at, mask, ())
         self._overtake(space, raw, mask)
+        self.report_at(space, raw, at, mask, ())
         if space == "shared" and at.shape[1] == 1 and part == words.unit:
             return [words.rows(index, mask) for index in self._words_at(at, words.shift)]
         if space == "local" and at.size == 1 and part == words.unit:

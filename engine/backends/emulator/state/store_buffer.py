@@ -18,6 +18,7 @@ from engine.records import Array
 
 _MOST_STEPS = 48  # basic blocks of a chunk that run before the stores arrive
 _NOWHERE = -(1 << 40)
+_APART = 1 << 32  # between the addresses of two blocks
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,22 @@ class StoreBuffer:
             inside = at >= 0
             if any((inside & (at < each.address + each.size) & (each.address < at + size)).any() for each in held):
                 self.drain()
+
+    def covers(self, space: str, address: Array, column: Array | None) -> Array:
+        """Return whether a store that has not arrived writes the byte at each address, bool. `column`: the block of
+        each address, for memory that every block has of its own; None for global memory."""
+        found = np.zeros(address.shape, bool)
+        for each in self._held:
+            rows, columns = np.nonzero(each.address >= 0)
+            if each.space != space or not rows.size:
+                continue
+            start, at = each.address[rows, columns], address
+            if column is not None:  # one line of numbers for all blocks
+                start, at = start + columns * _APART, address + column * _APART
+            start = np.sort(start)
+            behind = at - start[np.searchsorted(start, at, "right") - 1]
+            found |= (behind >= 0) & (behind < each.size)
+        return found
 
     def step(self, block: BasicBlock, soon: bool) -> None:
         """Let the stores arrive if their time has come, or `soon`; a group is about to run `block`."""

@@ -230,7 +230,13 @@ class Hazards(Observer):
         strength = -1 if exchanges else 1 if site.guess or not site.weak else 0
         self._rules.check(access, shadow, at, lanes, None, 2 if site.op in ("atom", "red") else strength, fence)
         if site.op == "atom" or (reads_flag and clocks.flags.used):
-            clocks.acquire(access, shadow.newest_fence(at), _fence_scope(site, "acquire"))
+            late = self._late(access, lanes.address, self._lanes.sample[lanes.block])
+            clocks.acquire(access, shadow.newest_fence(at, late), _fence_scope(site, "acquire"))
+
+    def _late(self, access: Access, address: Array, column: Array | None) -> Array:
+        """Return which addresses have a store that has not arrived in memory yet, bool."""
+        stores = self._machine.resident.stores
+        return np.zeros(address.shape, bool) if stores is None else stores.covers(access.space, address, column)
 
     def _exchanges(self, access: Access) -> bool:
         """Return whether a volatile access exchanges data, and is no flag.
@@ -295,7 +301,7 @@ class Hazards(Observer):
             if isinstance(array, Heap):
                 self._heap.check(access, lanes, array)
             self._rules.check(access, shadow, at, units, array, strength, fence)
-            heard.append(shadow.newest_fence(at) if flag else 0)
+            heard.append(shadow.newest_fence(at, self._late(access, units.address, None)) if flag else 0)
         if flag and site.op in ("ld", "atom"):  # a lane that ignores the old value does not acquire
             newest = max(heard) if heard[1:] else self._clocks.now  # a grid's barrier is in no array of the kernel
             self._clocks.acquire(access, newest, _fence_scope(site, "acquire"))

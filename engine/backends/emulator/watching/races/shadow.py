@@ -113,7 +113,8 @@ class Shadow:
         self.covered: Shadow | None = None  # ordinary stores that atomics or flags have replaced since
         self.hidden: Shadow | None = None  # the first of several unordered stores of one value, which are no race
         self.narrow = False  # whether any access had the scope of a block
-        self.fences: Array | None = None  # the last fence in front of the flag in each unit
+        # The last fence in front of the flag in each unit, and in front of the one before it: int32[2, units].
+        self.fences: Array | None = None
         self.between = AccessesBetween(units) if in_part else None
 
     def repeated(self, steps: Array) -> Shadow:
@@ -134,7 +135,7 @@ class Shadow:
         made.copies = self.copies.repeated(steps)
         made.covered = self.covered.repeated(steps) if self.covered else None
         made.hidden = self.hidden.repeated(steps) if self.hidden else None
-        made.fences = None if self.fences is None else np.repeat(self.fences, copies)
+        made.fences = None if self.fences is None else np.repeat(self.fences, copies, axis=1)
         made.between = self.between.repeated(steps) if self.between else None
         return made
 
@@ -148,7 +149,7 @@ class Shadow:
         made.newest_write, made.newest_time = self.newest_write, self.newest_time
         made.narrow = self.narrow
         made.covered = self.covered.grown(units) if self.covered else None
-        made.fences = None if self.fences is None else np.pad(self.fences, (0, units - self.units))
+        made.fences = None if self.fences is None else np.pad(self.fences, ((0, 0), (0, units - self.units)))
         made.between = self.between.grown(units) if self.between else None
         for name in ("writer", "write_epoch", "write_clock", "write_time", "write_line", "write_kind"):
             getattr(made, name)[: self.units] = getattr(self, name)
@@ -174,9 +175,13 @@ class Shadow:
         if self.covered is not None:
             self.covered.writer[at] = -1
 
-    def newest_fence(self, at: Array) -> int:
-        """Return the last fence in front of the flags in some units, 0 if there is none."""
-        return 0 if self.fences is None else int(self.fences.take(at).max(initial=0))
+    def newest_fence(self, at: Array, late: Array) -> int:
+        """Return the last fence in front of the flags in some units, 0 if there is none. `late`: the units whose last
+        flag has not arrived, bool: who reads them sees the flag before it."""
+        if self.fences is None:
+            return 0
+        now, before = self.fences[0].take(at), self.fences[1].take(at)
+        return int(np.where(late, before, now).max(initial=0))
 
     def cover(self, at: Array, epoch: Array | int | None) -> None:
         """Keep the ordinary stores to some units, which an atomic or flag is about to replace. `epoch`: those before
@@ -224,9 +229,11 @@ class Shadow:
         self.write_line[at], self.write_kind[at] = line, kind
         self.narrow |= kind > 2
         if fence and self.fences is None:
-            self.fences = np.zeros(self.units, np.int32)
+            self.fences = np.zeros((2, self.units), np.int32)
         if self.fences is not None:  # an atomic continues the release of the value that it updates
-            self.fences[at] = np.maximum(self.fences.take(at), fence) if kind & 3 == 2 else fence
+            before = self.fences[0].take(at)
+            self.fences[0, at] = np.maximum(before, fence) if kind & 3 == 2 else fence
+            self.fences[1, at] = before
         if kind == 0 and self.covered is not None:
             self.covered.writer[at] = -1
         if self._readers is not None:  # an atomic does not hide ordinary reads

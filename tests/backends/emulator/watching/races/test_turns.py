@@ -118,3 +118,33 @@ def test_a_named_barrier_of_one_block_ends_no_phase_of_another() -> None:
         arrays = np.arange(96, dtype=np.int32), np.zeros(96 * 12, np.int32)
         run = engine.kernel(BARRIERS).run(12, 96, arrays, schedule=f"independent:{seed}")
         assert run.findings == ()
+
+
+TWO_WORDS = """__device__ int first, second;
+__device__ volatile int done;
+__global__ void k(const int *in, int *out) {
+    if (threadIdx.x) return;
+    if (blockIdx.x == 1) {
+        first = in[1];
+        __threadfence();
+        done = 1;
+        second = in[2];
+        __threadfence();
+        done = 2;
+    } else {
+        int seen;
+        while (!(seen = done)) ;
+        __threadfence();
+        out[0] = first + second;
+        out[1] = seen;
+    }
+}"""
+
+
+def test_a_flag_announces_what_was_written_before_the_value_that_is_read() -> None:
+    """A later value of the same flag may be on its way to memory."""
+    for seed in range(1, 9):
+        arrays = np.arange(16, dtype=np.int32), np.zeros(16, np.int32)
+        run = engine.kernel(TWO_WORDS).run(2, 32, arrays, schedule=f"independent:{seed}")
+        if run.arrays["out"][1] == 1:
+            assert [one.line for one in run.findings] == [16], seed
