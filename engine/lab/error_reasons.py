@@ -77,6 +77,12 @@ def header_for(sentence: str, passed_over: bool, uses_std: bool = False) -> str 
     return next((header for header, names in table if re.fullmatch(names, wanted)), None)
 
 
+def _instead(error: CompileError, reason: str) -> CompileError:
+    """Return the error of the same line with another reason."""
+    name = str(error).partition(" does not compile: ")[0]
+    return CompileError(f"{name} does not compile: line {error.line}: {reason}", error.log, error.line)
+
+
 def _of_the_host(whole: str, error: CompileError) -> CompileError:
     """Return `error`, or the host's function or variable that device code uses."""
     name = missed_name(str(error))
@@ -89,11 +95,9 @@ def _of_the_host(whole: str, error: CompileError) -> CompileError:
         ):
             what = "function" if one.called else "variable"
             line = whole.count("\n", 0, one.start) + 1
-            sentence = (
-                f"{str(error).partition(' does not compile: ')[0]} does not compile: line {error.line}: {name} of line "
-                f"{line} is a {what} on the host's side; write __device__ in front of it."
+            return _instead(
+                error, f"{name} of line {line} is a {what} on the host's side; write __device__ in front of it."
             )
-            return CompileError(sentence, error.log, error.line)
     return error
 
 
@@ -108,11 +112,7 @@ def _of_host_library(whole: str, error: CompileError) -> CompileError | None:
     for each in [of_std[1]] if of_std else [own or "", *written]:
         advice = next((said for names, said in _HOST_LIBRARY if re.fullmatch(names, each)), None)
         if advice:
-            sentence = (
-                f"{str(error).partition(' does not compile: ')[0]} does not compile: line {error.line}: {each} belongs "
-                f"to the host's C++ library, which kernels do not have; {advice}."
-            )
-            return CompileError(sentence, error.log, error.line)
+            return _instead(error, f"{each} belongs to the host's C++ library, which kernels do not have; {advice}.")
     return None
 
 

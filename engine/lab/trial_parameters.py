@@ -127,8 +127,8 @@ def _fits_with(right: Formula, passed: Mapping[str, Any], other: Mapping[str, in
 def _small(setup: Setup, passed: Mapping[str, Any], times: int = 2) -> set[str]:
     """Return the whole numbers that are written in the launch, and are too small to be a size of its arrays. `times`:
     how often they are less than any."""
-    sides = [side for one in passed.values() if isinstance(one, np.ndarray) for side in one.shape if side > 1]
-    return {name for name in _typed(setup, passed) if times * abs(passed[name]) < min(sides, default=0)}
+    least = min(_sides(passed), default=0)
+    return {name for name in _typed(setup, passed) if times * abs(passed[name]) < least}
 
 
 def _larger(setup: Setup, passed: Mapping[str, Any]) -> set[str]:
@@ -140,11 +140,16 @@ def _larger(setup: Setup, passed: Mapping[str, Any]) -> set[str]:
 def _parts_of_sides(setup: Setup, passed: Mapping[str, Any]) -> set[str]:
     """Return the whole numbers that are written in the launch, and are no size of its arrays, no part of one and no
     radius of weights."""
-    sides = {side for one in passed.values() if isinstance(one, np.ndarray) for side in one.shape if side > 1}
+    sides = _sides(passed)
     few = _small(setup, passed, _OF_WINDOW)
     if len(sides) != 1:
         return few
     return few | {name for name in _small(setup, passed, 1) if passed[name] and next(iter(sides)) % passed[name]}
+
+
+def _sides(passed: Mapping[str, Any]) -> set[int]:
+    """Return the sizes of the arrays that are more than 1."""
+    return {side for one in passed.values() if isinstance(one, np.ndarray) for side in one.shape if side > 1}
 
 
 def _typed(setup: Setup, passed: Mapping[str, Any]) -> set[str]:

@@ -14,6 +14,7 @@ from engine.lab.templates import TEMPLATES
 from engine.lab.trials import ORDERS, SEARCHED
 from engine.plan import settle
 from engine.records import Choice
+from tests.backends.emulator.watching.races.test_turns import ENTER, ENTER_TOO_LATE, READERS
 from tests.sentences import sentence
 
 
@@ -721,37 +722,13 @@ def test_a_variable_that_keeps_its_number_is_wrong_at_a_second_launch() -> None:
     assert wrong.remark.startswith("Right at the first launch only:") and wrong.remark.endswith("in `done`.")
 
 
-READERS = """__device__ int writers, readers, data[2];
-__global__ void f(const int *in, int *out) {
-    if (threadIdx.x) return;
-    if (blockIdx.x == 0) {
-        while (atomicCAS(&writers, 0, 1) != 0) ;
-        __threadfence();
-        while (atomicAdd(&readers, 0) != 0) ;
-        __threadfence();
-        data[0] += 1, data[1] += 1;
-        __threadfence();
-        atomicExch(&writers, 0);
-    } else {
-        ENTER
-        __threadfence();
-        out[1] = data[0] - data[1];
-        __threadfence();
-        atomicSub(&readers, 1);
-    }
-}"""
-ANNOUNCED = (
-    "for (;;) { atomicAdd(&readers, 1); __threadfence(); if (!atomicAdd(&writers, 0)) break; atomicSub(&readers, 1); }"
-)
-
-
 @pytest.mark.parametrize(
     ("enter", "status"),
-    [(ANNOUNCED, "ok"), ("while (atomicAdd(&writers, 0)) ; atomicAdd(&readers, 1);", "hazard")],
+    [(ENTER, "ok"), (ENTER_TOO_LATE, "hazard")],
     ids=("announced", "too late"),
 )
 def test_threads_that_wait_for_each_other_are_tried_in_more_orders(enter: str, status: str) -> None:
-    setup = setup_of("f<<<2, 32>>>(int32[2]=random, int32[2]=zeros)", "out = 0 * in")
-    found = check_own(setup, 2, READERS.replace("ENTER", enter), "mine.cu").measurement
+    setup = setup_of("k<<<2, 32>>>(int32[2]=random, int32[2]=zeros)", "out = 0 * in")
+    found = check_own(setup, 2, READERS.replace("WAITS", enter), "mine.cu").measurement
     assert (found.status, found.choice.schedule in ORDERS) == (status, False)
     assert all("which thread 0 of block 1 read at line 15" in one.message for one in found.findings)

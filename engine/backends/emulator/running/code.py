@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 from engine.backends.emulator.instructions.convergence import members_reader, members_register
 from engine.backends.emulator.instructions.dispatch import executors_of
@@ -36,8 +37,12 @@ class Code:
     gate: PhaseGate | None  # of a block that starts with a waiting instruction
     counted: bool  # False for the jump around a guarded instruction
     polls: bool  # a loop that ends here reads memory that other lanes may change
-    flag: str  # as of `flag_access`
     swaps: bool  # a loop that ends here repeats a compare-and-swap
+
+    @cached_property
+    def flag(self) -> str:
+        """Return its `flag_access`: only threads that take turns need it."""
+        return flag_access(self.block.body)
 
     @property
     def syncs(self) -> bool:
@@ -100,7 +105,7 @@ def _compile_block(machine: Machine, block: BasicBlock) -> Code:
         block, steps, lines, kind, decide, numbers, numbers_of(used),
         numbers_of(written & live), numbers_of(written & ~live),
         len(block.issued), members, members_of, gate, counted,
-        polls(machine.program, block), flag_access(block.body), swaps(machine.program, block),
+        polls(machine.program, block), swaps(machine.program, block),
     )  # fmt: skip
 
 

@@ -157,9 +157,8 @@ class Crews:
     def deal(self) -> list[tuple[Array, Array | None]]:
         """Return disjoint rectangles that cover the lanes, in the order in which they run: bool vectors of rows, and of
         blocks (None: all)."""
-        if (
-            self.turns is not None and not self.turns.over and self.random.random() < _APART
-        ):  # every block apart, or every warp
+        take_turns = self.turns is not None and not self.turns.over
+        if take_turns and self.random.random() < _APART:  # every block apart, or every warp
             count = self.blocks if self.blocks > 1 else self.rows // WARP
             parts, every = np.array(self.random.sample(range(count), count)) % _MOST_CREWS, np.ones(self.rows, bool)
             several = range(min(count, _MOST_CREWS))

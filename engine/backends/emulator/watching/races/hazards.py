@@ -280,6 +280,7 @@ class Hazards(Observer):
     def _on_global(self, access: Access) -> None:
         site, fence, heard = access.site, 0, [0]
         flag = not site.weak or site.op in ("atom", "red")
+        acquires = flag and site.op in ("ld", "atom")  # a lane that ignores the old value does not
         if flag:
             self._reads.settle()
         if flag and self._handovers is not None:
@@ -301,8 +302,8 @@ class Hazards(Observer):
             if isinstance(array, Heap):
                 self._heap.check(access, lanes, array)
             self._rules.check(access, shadow, at, units, array, strength, fence)
-            heard.append(shadow.newest_fence(at, self._late(access, units.address, None)) if flag else 0)
-        if flag and site.op in ("ld", "atom"):  # a lane that ignores the old value does not acquire
+            heard.append(shadow.newest_fence(at, self._late(access, units.address, None)) if acquires else 0)
+        if acquires:
             newest = max(heard) if heard[1:] else self._clocks.now  # a grid's barrier is in no array of the kernel
             self._clocks.acquire(access, newest, _fence_scope(site, "acquire"))
 

@@ -60,6 +60,7 @@ __global__ void k(const int *in, int *out) {
 ENTER = (
     "for (;;) { atomicAdd(&readers, 1); __threadfence(); if (!atomicAdd(&writers, 0)) break; atomicSub(&readers, 1); }"
 )
+ENTER_TOO_LATE = "while (atomicAdd(&writers, 0)) ; atomicAdd(&readers, 1);"
 SUMS = """__device__ volatile int flag[8];
 __device__ int own[8], upto[8];
 __global__ void k(const int *in, int *out) {
@@ -82,7 +83,7 @@ __global__ void k(const int *in, int *out) {
 CASES = {  # text, right, wrong
     "initialised once": (ONCE, "!= 2", "== 0"),
     "a queue": (QUEUE, "<= i", "< i"),
-    "readers and writers": (READERS, ENTER, "while (atomicAdd(&writers, 0)) ; atomicAdd(&readers, 1);"),
+    "readers and writers": (READERS, ENTER, ENTER_TOO_LATE),
     "a look-back": (SUMS, "== 0", "> 2"),
 }
 
