@@ -72,6 +72,16 @@ def _permutation(count: int) -> Make:
     return lambda random: random.permutation(count).astype(np.int32)
 
 
+def _rising(count: int) -> Make:
+    return lambda random: np.linspace(0.5, 1.5, count).astype(np.float32)
+
+
+def _neighbours(rows: int) -> Make:
+    """The neighbours of each row, in rising order."""
+    lengths = _row_lengths(rows)
+    return lambda random: np.concatenate([np.sort(random.integers(0, rows, each)) for each in lengths]).astype(np.int32)
+
+
 def _row_lengths(rows: int) -> Array:
     return np.arange(rows) * 7 % 41
 
@@ -268,4 +278,54 @@ CASES: tuple[Case, ...] = (
     _case("simulation", "xorshift", 4, 128, whole(4 * 512, 2**31), zero(2 * 512), 6),
     _case("simulation", "covariance", (4, 4), (16, 16), real(100 * 64), zero(64 * 64), 100, 64),
     _case("simulation", "merge_path", 1, 128, _sorted(200, 999), _sorted(220, 999), zero(420, "int32"), 200, 220),
+
+    _case("bits", "count_bits", 6, 100, whole(1_500, 2**31), zero(1, "int32"), 1_500),
+    _case("bits", "mark_bits", 6, 192, whole(1_100, 1_024), zero(32, "int32"), 1_100),
+    _case("bits", "sieve", 1, 64, zero(3_000, "uint8"), 3_000),
+    _case("bits", "upper_case", 5, 160, _text(3_001), 3_001),
+    _case("bits", "swap_bytes", 4, 96, whole(4 * 370, 2**31), zero(4 * 370, "int32"), 370),
+    _case("bits", "hash_words", 4, 128, whole(8 * 500, 2**31), zero(500, "int32"), 500),
+    _case("bits", "insert_keys", 4, 128, _permutation(501), zero(1_024, "int32"), 1_024, 501),
+    _case("bits", "find_keys", 4, 128, whole(500, 700, start=1), whole(700, 3), zero(500, "int32"), 700, 500),
+    _case("bits", "bit_reverse", 8, 128, real(2_048), zero(2_048), 10),
+    _case("bits", "life_bits", (1, 8), (8, 8), whole(8 * 60, 2**31), zero(8 * 60, "int32"), 8, 60),
+    _case("bits", "keep_positive", 6, 192, whole(1_100, 60), zero(1_200, "int32"), zero(1, "int32"), 1_100),
+    _case("bits", "split_by_bit", 5, 256, whole(1_280, 2**20), 4),
+    _case("bits", "rotate_schedule", 4, 64, whole(16 * 256, 2**31), zero(16 * 256, "int32"), 20),
+
+    _case("structures", "multiply_complex", 5, 192, real(1_800), real(1_800), zero(1_800), 900),
+    _case("structures", "normalise", 5, 192, real(2_700), 900),
+    _case("structures", "cross_shared", 8, 128, real(3_000), zero(3_000), 1_000),
+    _case("structures", "apply_matrices", 5, 128, real(9 * 600), real(1_800), zero(1_800), 600),
+    _case("structures", "blend", 6, 160, whole(900, 2**31), whole(900, 2**31), zero(900, "int32"), 77, 900),
+    _case("structures", "hue", 6, 160, whole(2_700, 256, "uint8"), zero(900), 900),
+    _case("structures", "mass_by_group", 4, 128, whole(6 * 500, 2**20), zero(16, "float64"), zero(8), 500),
+    _case("structures", "hit_spheres", 4, 128, real(8 * 450), zero(450), 450),
+    _case("structures", "norm_double", 4, 224, real(3_333, "float64"), zero(1, "float64"), 3_333),
+    _case("structures", "transpose_bytes", (4, 4), (32, 8), whole(_SQUARE, 256, "uint8"), zero(_SQUARE, "uint8"), 128),
+    _case("structures", "transpose_pairs", (5, 5), (16, 16), real(2 * 6_400), zero(2 * 6_400), 80),
+    _case("structures", "best_of", 6, 192, real(1_100), zero(1, "int64"), 1_100),
+    _case("structures", "goertzel", 3, 96, real(40 * 250, "float64"), zero(250, "float64"), 40, 250, 1.25),
+
+    _case("coursework", "row_sums_33", 20, (33, 3), real(59 * 140), zero(59), 140, 59),
+    _case("coursework", "blur_tile", (5, 13), (24, 8), real(100 * 100), zero(100 * 100), 100, 100),
+    _case("coursework", "knapsack_row", 5, 256, whole(1_201, 900), zero(1_201, "int32"), 37, 55, 1_200),
+    _case("coursework", "upsample_3", 7, 128, real(700), zero(2_100), 700),
+    _case("coursework", "interpolate", 6, 192, real(1_100), _rising(33), real(33), zero(1_100), 33, 1_100),
+    _case("coursework", "cumulate_columns", 3, 64, real(30 * 150, "float64"), 30, 150),
+    _case("coursework", "triangles", 4, 64, _row_starts(200), _neighbours(200), zero(1, "int32"), 200),
+    _case("coursework", "histogram_2d", 8, (16, 8), real(2_000), real(1_000), zero(256), 1_000),
+    _case("coursework", "pool_groups", 5, 128, real(40 * 49), zero(40), 49),
+    _case("coursework", "depthwise", (20, 6), 32, real(6 * 1_600), real(54), zero(6 * 400), 40),
+    _case("coursework", "gemm_half", (4, 4), (16, 16), real(4_096, "float16"), real(4_096, "float16"), zero(4_096), 64),
+    _case("coursework", "gemm_four", (3, 3), (8, 32), real(9_216), real(9_216), zero(9_216), 96),
+    _case("coursework", "lattice_nine", (2, 20), 64, real(9 * 100 * 20), zero(9 * 100 * 20), 100, 20),
+    _case("coursework", "scan_long", 6, 128, whole(1_536, 2**40, "int64"), zero(1_536, "int64")),
+    _case("coursework", "minmax", 4, 128, whole(2_000, 100_000), zero(2, "int32"), 2_000),
+    _case("coursework", "round_robin", 5, 192, whole(900, 90), zero(7, "int32"), zero(1, "int32"), 7, 900),
+    _case("coursework", "noise", 5, 192, whole(256, 256, "uint8"), real(900), zero(900), 900),
+    _case("coursework", "segment_sums", 6, 192, whole(1_100, 2), real(1_100), zero(1_100), 1_100),
+    _case("coursework", "wave_2d_loop", 6, 128, real(60 * 70), real(60 * 70), 60, 70, 0.2),
+    _case("coursework", "back_substitute", 1, 96, real(60 * 60), real(60), 60),
+    _case("coursework", "convolve_constant", 9, 128, whole(1_100, 99, "int16"), zero(1_100, "int32"), 1_100),
 )  # fmt: skip

@@ -159,7 +159,7 @@ def site_of(machine: Machine, item: Instruction) -> Site:
     kind = "red" if unread and not _ALWAYS_READ & set(words) else op
     space = "global" if item.space in ("const", "param") else item.space
     weak = not _STRONG & set(words)
-    tallies = kind == "red" and space == "shared" and _TALLIES.get(words[-2:]) == _last_number(item)
+    tallies = kind == "red" and space == "shared" and _TALLIES.get(words[-2:], -1) == _last_number(item)
     uniform_address = uniform_value = False
     if words[0] in ("atom", "red"):
         address, *values = item.operands[1 if words[0] == "atom" else 0 :]

@@ -137,8 +137,8 @@ _UNSURE = (
     "PTX is counted."
 )
 _LOOPED = (
-    "Line {}: the assembler makes this atomic a loop that loads and compares until it succeeds. The count depends on "
-    "timing: the emulator counts one atomic and no load."
+    "Line {}: the assembler makes this atomic a loop that loads and compares until it succeeds. The emulator "
+    "counts the turns of a warp alone; a GPU counts more where two warps meet at a word."
 )
 
 

@@ -19,6 +19,9 @@ from engine.backends.emulator.registers.values import Value, restrict
 from engine.backends.emulator.state.memory import DeviceArray
 from engine.records import Array
 
+_WORDS, _LONG = ("u32", "s32", "b32"), ("u64", "s64")
+_REDUCIBLE = ("add", "min", "max", "and", "or", "xor")
+
 
 @dataclass(frozen=True)
 class Site:
@@ -51,14 +54,44 @@ class Site:
     computed: bool = False
     uses: tuple[Use, ...] = ()
 
-    @property
+    @cached_property
     def shared_rule(self) -> str:
-        """Return the op that determines the cost in shared memory.
+        """Return the op that determines the cost in shared memory: "ld", "st", "atom" or "cas".
 
-        Shared memory serves the lanes of an atomic one after the other. The exception is counting: the assembler turns
-        an atomic that tallies into a special instruction, which serves all lanes of a word at once, like a store.
+        Shared memory serves the lanes of an atomic one after the other. There are two exceptions, which serve all lanes
+        of a word at once, like a store: a warp that aggregates, and counting, for which the assembler has a special
+        instruction.
         """
-        return "st" if self.tallies else "atom" if self.op in ("atom", "red") else self.op
+        if self.op not in ("atom", "red"):
+            return self.op
+        if self.tallies or self.aggregates == "always":
+            return "st"
+        return "cas" if "cas" in self.words else "atom"
+
+    @cached_property
+    def aggregates(self) -> str:
+        """Return when one lane of a warp does an atomic for all: "always", "whole" (if all 32 take part) or "never".
+
+        The assembler for sm_90 lets a warp combine its values first if the address is the same for all threads of a
+        block: by REDUX, by counting the lanes, or with a scan by SHFL.
+        """
+        *_, name, code = self.opcode.split(".")
+        if not self.uniform_address or code not in (*_WORDS, *_LONG):
+            return "never"
+        if code in _WORDS and self.op == "red" and name in _REDUCIBLE:
+            return "always"
+        if name != "add":
+            return "never"
+        if self.uniform_value:  # the lanes are counted, and each knows its rank
+            return "always"
+        return "whole" if code in _WORDS else "never"
+
+    @cached_property
+    def spins(self) -> bool:
+        """Return whether this atomic of shared memory is a loop in the machine code: a load, and a compare-and-swap
+        that fails for all lanes of a word but one. Shared memory has atomics of its own for 32-bit integers only."""
+        atomic = self.space == "shared" and self.op in ("atom", "red")
+        return atomic and self.opcode.rpartition(".")[2] not in _WORDS and not {"exch", "cas"} & self.words
 
     @cached_property
     def words(self) -> frozenset[str]:

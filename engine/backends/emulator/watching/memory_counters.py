@@ -3,9 +3,8 @@
 The counts follow the measured rules of `wavefronts`. The shapes of registers make counting cheap: an address that is
 the same in all blocks is evaluated once; an outer sum is evaluated once per offset of its columns within a sector.
 
-Warp-aggregated atomics: if the address is the same for all threads of a block, the GPU's assembler lets a warp combine
-its values first (REDUX, POPC, or a scan by SHFL), and one lane accesses memory. PTX does not show this. The rules were
-read from the assembler's output for sm_90; the sectors agree with Nsight Compute on the catalogue.
+PTX does not show what the assembler makes of atomics: warps that aggregate, and loops around a compare-and-swap. The
+rules were read from its output for sm_90, and agree with Nsight Compute.
 """
 
 from __future__ import annotations
@@ -20,39 +19,45 @@ from engine.backends.emulator.registers.values import OuterSum, plain
 from engine.backends.emulator.state.events import Access, ChunkInfo, LoadPattern, Loads
 from engine.backends.emulator.state.machine import Machine
 from engine.backends.emulator.watching.counters import LineCounter, counts
-from engine.backends.emulator.watching.wavefronts import SECTOR, WORD, global_sectors_batch, shared_wavefronts_batch
+from engine.backends.emulator.watching.wavefronts import (
+    SECTOR,
+    WORD,
+    global_sectors_batch,
+    shared_wavefronts_batch,
+    spinning_wavefronts,
+)
 from engine.records import Array
 
-_WORDS, _LONG = ("u32", "s32", "b32"), ("u64", "s64")
-_REDUCIBLE = ("add", "min", "max", "and", "or", "xor")
+
+def aggregated(access: Access, cost: int) -> int:
+    """Return the sectors or wavefronts of an atomic, which cost so much lane by lane: one per warp if one lane acts for
+    all."""
+    if access.site.aggregates == "always":
+        return access.mask.warps
+    if access.site.aggregates == "never":
+        return cost
+    lanes = _lanes_per_warp(access.mask)
+    alike: int = access.mask.width // lanes.shape[1]  # equal blocks per column
+    return int(np.where(lanes == WARP, 1, lanes).sum()) * alike
 
 
-def aggregated_sectors(access: Access, apart: int) -> int:
-    """Return the sectors of a global atomic: one per warp if one lane acts for all, else `apart`, the sectors lane by
-    lane."""
-    if not access.site.uniform_address:
-        return apart
-    *_, name, code = access.site.opcode.split(".")
-    unread, same_value = access.site.op == "red", access.site.uniform_value
-    if code in _WORDS and unread and name in _REDUCIBLE:
-        return access.mask.warps
-    if name != "add" or code not in (*_WORDS, *_LONG):
-        return apart
-    if same_value:  # the lanes are counted, and each knows its rank
-        return access.mask.warps
-    if code in _LONG:
-        return apart
-    # Different values with prefix sums: a scan if all lanes take part, else each lane by itself.
-    lanes = access.mask.row_lanes()
-    count = lanes.reshape(-1, WARP, lanes.shape[1]).sum(axis=1)
-    sectors = np.where(count == WARP, 1, count).sum()
-    times: int = access.mask.width // lanes.shape[1]  # equal blocks per column
-    return int(sectors) * times
+def _whole_warps(mask: Mask) -> int:
+    lanes = _lanes_per_warp(mask)
+    alike: int = mask.width // lanes.shape[1]
+    return int((lanes == WARP).sum()) * alike
+
+
+def _lanes_per_warp(mask: Mask) -> Array:
+    """Return the active lanes of each warp, (warps, columns)."""
+    lanes = mask.row_lanes()
+    made: Array = np.count_nonzero(lanes.reshape(-1, WARP, lanes.shape[1]), axis=1)
+    return made
 
 
 _CACHED = 1 << 15
 _MOST_PATTERNS = 1 << 10
 _NEVER: list[tuple[int, int]] = []  # an access that was not seen before
+_SPINNING = ("shared_load_requests", "shared_load_wavefronts", "shared_atomic_requests", "shared_atomic_wavefronts")
 _BEYOND, _FAR = 1 << 20, 1 << 50  # more bytes than shared memory has, and than two arrays are apart
 
 
@@ -139,21 +144,36 @@ class MemoryRequests(LineCounter):
             row[self.at["constant_requests"]] += requests
             row[self.at["constant_passes"]] += self._judge(access, "const")[0]
             return
-        atomic = site.op in ("atom", "red")
+        atomic, shared = site.op in ("atom", "red"), access.space == "shared"
+        if atomic and shared and site.spins:
+            self._count_spins(access, row)
+            return
         kind = "atomic" if atomic else "load" if site.op == "ld" else "store"
-        op = site.shared_rule if access.space == "shared" else site.op
-        main, second, contention = self._judge(access, op)
+        main, second, contention = self._judge(access, site.shared_rule if shared else site.op)
         if atomic:
             most = self.at["atomic_max_contention"]
             row[most] = max(row[most], contention)
-        if access.space == "shared":
+            apart, main = main, aggregated(access, main)
+            second -= apart - main
+        if shared:
             at = self.at[f"shared_{kind}_requests"]
             row[at + 2] += second
+            if site.aggregates == "whole":  # its scan and its lanes one by one are two instructions
+                requests += _whole_warps(access.mask)
         else:
             at = self.at[f"global_{site.op if atomic else kind}_requests"]
-            main = aggregated_sectors(access, main) if atomic else main
         row[at] += requests
         row[at + 1] += main
+
+    def _count_spins(self, access: Access, row: list[int]) -> None:
+        address, active = _of_lanes(access)
+        most = self.at["atomic_max_contention"]
+        row[most] = max(row[most], _most_alike(address, active))
+        if access.site.aggregates == "always":
+            active = active & (np.cumsum(active, axis=0) == 1)
+        counted = spinning_wavefronts(address, active, access.site.size)
+        for name, amount in zip(_SPINNING, counted, strict=True):
+            row[self.at[name]] += int(amount.sum())
 
     def _judge(self, access: Access, op: str) -> tuple[int, int, int]:
         """Return (wavefronts, conflicts, contention) of a shared access, (sectors, 0, contention) of a global one, or
@@ -165,11 +185,7 @@ class MemoryRequests(LineCounter):
             rows, columns = _sides(address)
             if rows is not None:
                 return self._by_class(access, op, rows, columns)
-        whole = np.broadcast_to(plain(address), (mask.height, mask.width)).astype(np.int64)
-        full = np.zeros((mask.rows.size, mask.width), np.int64)
-        full[mask.rows] = whole
-        active = np.broadcast_to(mask.row_lanes(), full.shape)
-        return _count(_by_warp(full), _by_warp(active), access, op)
+        return _count(*_of_lanes(access), access, op)
 
     def _by_class(self, access: Access, op: str, rows: Array, columns: Array | None) -> tuple[int, int, int]:
         """Count blocks by class: addresses that differ by whole sectors count alike; in shared memory all blocks do."""
@@ -236,6 +252,14 @@ def _by_warp(value: Array) -> Array:
     """Reshape (T, columns) to (32, warps * columns): one column per warp request."""
     warps = value.reshape(-1, WARP, value.shape[1])
     return warps.transpose(1, 0, 2).reshape(WARP, -1)
+
+
+def _of_lanes(access: Access) -> tuple[Array, Array]:
+    """Return the addresses and the active lanes of all blocks, (32, warps * columns)."""
+    mask = access.mask
+    full = np.zeros((mask.rows.size, mask.width), np.int64)
+    full[mask.rows] = np.broadcast_to(plain(access.address), (mask.height, mask.width))
+    return _by_warp(full), _by_warp(np.broadcast_to(mask.row_lanes(), full.shape))
 
 
 def _count(address: Array, active: Array, access: Access, op: str) -> tuple[int, int, int]:

@@ -26,7 +26,7 @@ SIZES = (1, 2, 4, 8, 16)
 
 def shared_wavefronts(address: Array, active: Array, size: int, op: str) -> tuple[int, int]:
     """Return (wavefronts, bank conflicts) of one shared request: `address`, `active` of shape (32,); op "ld", "st",
-    "atom"."""
+    "atom", "cas"."""
     wavefronts, conflicts = shared_wavefronts_batch(
         np.reshape(address, (WARP, 1)), np.reshape(active, (WARP, 1)), size, op
     )
@@ -43,20 +43,48 @@ def shared_wavefronts_batch(address: Array, active: Array, size: int, op: str) -
     op.
 
     Conflicts are the wavefronts beyond one per phase with an active lane. Loads and stores of one word are served
-    together; atomics are not. 8- and 16-byte atomics follow the same rule, which was measured for 4 bytes only.
+    together; atomics are not. A compare-and-swap takes every wavefront twice.
     """
-    _check(size, op, ("ld", "st", "atom"))
+    _check(size, op, ("ld", "st", "atom", "cas"))
     address, active, copies = _one_if_alike(address, active, max(size, WORD))
     phases = max(1, size // WORD)
     units_per_row = BANKS // phases
     # 32 bits are enough for a shared address, and halve the time of the sort.
     unit = (address >> _log2(max(size, WORD))).astype(np.uint32)
     idle = active.astype(np.uint32) - np.uint32(1)  # all ones if the lane is inactive
-    if op == "atom":
+    if op in ("atom", "cas"):
         served, used = _atomic_wavefronts(unit, active, phases, units_per_row)
     else:
         served, used = _merged_wavefronts(unit, active, idle, phases, units_per_row, op == "ld" and phases > 1)
-    return _repeat(served, copies), _repeat(served - used, copies)
+    return _repeat(served * (2 if op == "cas" else 1), copies), _repeat(served - used, copies)
+
+
+def spinning_wavefronts(address: Array, active: Array, size: int) -> tuple[Array, Array, Array, Array]:
+    """Return (loads, their wavefronts, compare-and-swaps, their wavefronts), int64 of shape (N,), of N shared atomics
+    that are loops in the machine code.
+
+    In each turn the lanes that are left load their words, and the first of each bank swaps; its phase fails if an
+    earlier phase has swapped the same word in this turn. A swap takes two wavefronts a phase. Every lane counts as one
+    that changes its word, and as the only warp at it: warps that meet at a word take more turns.
+    """
+    address, active, copies = _one_if_alike(address, active, max(size, WORD))
+    phases = max(1, size // WORD)
+    unit = address >> _log2(max(size, WORD))
+    phase = np.arange(WARP)[:, None] // (WARP // phases)
+    bank = phase * BANKS + unit % (BANKS // phases)
+    lower = np.tri(WARP, k=-1, dtype=bool)[:, :, None]
+    behind = (bank[:, None] == bank[None, :]) & lower  # (lane, other, column): the other lane is served first
+    same = (unit[:, None] == unit[None, :]) & lower & (phase[:, None] != phase[None, :])
+    turns, loads, swaps = (np.zeros(address.shape[1], np.int64) for _ in range(3))
+    left = active
+    while left.any():
+        turns += left.any(axis=0)
+        loads += shared_wavefronts_batch(address, left, size, "ld")[0]
+        swaps += 2 * left.reshape(phases, -1, left.shape[1]).any(axis=1).sum(axis=0)
+        first = left & ~(behind & left[None]).any(axis=1)
+        left = left & ~(first & ~(same & first[None]).any(axis=1))
+    turns, loads, swaps = (_repeat(one, copies) for one in (turns, loads, swaps))
+    return turns, loads, turns, swaps
 
 
 def global_sectors_batch(address: Array, active: Array, size: int, op: str) -> Array:
@@ -233,9 +261,11 @@ def _atomic_sectors(address: Array, active: Array) -> Array:
 def serving_wavefronts(address: Array, active: Array, size: int, op: str) -> tuple[int, ...]:
     """Return the wavefront, from 1, that serves each of the 32 lanes; 0 for an idle lane.
 
-    `address`, `active` of shape (32,), byte addresses aligned to `size`; op "ld", "st" or "atom". The highest wavefront
-    is the count of `shared_wavefronts`. A bank serves its units in the order of the lanes.
+    `address`, `active` of shape (32,), byte addresses aligned to `size`; op "ld", "st", "atom" or "cas". The highest
+    wavefront is the count of `shared_wavefronts`. A bank serves its units in the order of the lanes.
     """
+    if op == "cas":
+        return tuple(2 * wavefront for wavefront in serving_wavefronts(address, active, size, "atom"))
     wanted, _ = shared_wavefronts(address, active, size, op)
     phases = max(1, size // WORD)
     lanes = np.arange(WARP).reshape(phases, -1).tolist()

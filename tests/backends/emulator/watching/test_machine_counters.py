@@ -92,7 +92,8 @@ def test_shared_atomics_are_not_merged():
 @pytest.mark.parametrize(("body", "passes"), [
     ("atomicAdd(&s[t & 1], 1);", 1), ("atomicAdd(&s[t % 64], 1);", 2), ("atomicAdd(&s[t & 1], 2);", 16),
     ("o[t] = atomicAdd(&s[t & 1], 1);", 16), ("atomicInc((unsigned *)&s[0], 0xffffffffu);", 1),
-    ("atomicInc((unsigned *)&s[0], 7);", 32), ("atomicSub(&s[0], 1);", 32), ("atomicExch(&s[0], 1);", 32),
+    ("atomicInc((unsigned *)&s[0], 7);", 32), ("atomicSub(&s[t & 1], 1);", 16), ("atomicExch(&s[0], 1);", 32),
+    ("atomicOr(&s[t & 1], 1 << t);", 16), ("atomicMax((unsigned *)&s[t & 1], t + 1);", 16),
 ])  # fmt: skip
 def test_only_counting_in_shared_memory_is_merged(body: str, passes: int) -> None:
     """The constant 1 added to a word without looking at the result: an instruction of its own, which merges lanes."""
