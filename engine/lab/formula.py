@@ -19,6 +19,7 @@ import numpy as np
 
 from engine.catalogue import checks
 from engine.lab.bounded import (
+    OF_COMPLEX,
     Value,
     add,
     divide,
@@ -34,6 +35,7 @@ from engine.lab.bounded import (
     stacked,
     subtract,
     whole,
+    wholes,
 )
 from engine.lab.numpy_functions import FUNCTIONS, MODES, OF_PARTS
 from engine.records import Array, Check, NotRunnable
@@ -63,7 +65,8 @@ def check(line: str, arrays: Mapping[str, Array], numbers: Mapping[str, float], 
     if made.of.size > flat.size:
         raise NotRunnable(f"`{out}` has room for {flat.size:,} numbers, but {line} has {made.of.size:,}.")
     if flat.dtype.kind not in "biuf":
-        raise NotRunnable(f"`{out}` is an array of {flat.dtype}: a formula needs one of plain numbers.")
+        hint = f" {OF_COMPLEX}" if flat.dtype.kind == "c" else ""
+        raise NotRunnable(f"`{out}` is an array of {flat.dtype}: a formula needs one of plain numbers.{hint}")
     columns = made.of.shape[1] if made.of.ndim == 2 else 0
     note = f"{out} = {line}."
     flat, wanted, off = flat[: made.of.size], made.of.ravel(), made.off.ravel()
@@ -172,9 +175,13 @@ def parse(line: str) -> ast.expr:
     return tree
 
 
+_NUMPY = re.compile(r"\b(?:math|numpy)\.(?=[a-z])")
+
+
 def _tree(line: str) -> ast.expr:
     """Return the tree of a line, in which parameters may have words of Python as names; or that of Python's own words,
-    which is no formula but has parts that can be named."""
+    which is no formula but has parts that can be named. `math.pi` is `np.pi`."""
+    line = _NUMPY.sub("np.", line)
     try:
         return ast.parse(KEYWORD.sub(r"\g<0>_", line), mode="eval").body
     except SyntaxError:
@@ -195,6 +202,8 @@ def _refuse_unknown(name: str, line: str) -> None:
 
 
 _INSTEAD = {
+    "digitize": "(x[:, None] >= bins).sum(axis=1)",
+    "isin": "(x[:, None] == values).any(axis=1)",
     "einsum": "the sum with @, .T and sum(axis=...)",
     "histogram": "the bins as whole numbers into np.bincount(bins, minlength=...)",
     "allclose": "the numbers that the kernel shall compute, which are compared within their bound",
@@ -261,12 +270,28 @@ def _evaluate(node: ast.expr, known: Mapping[str, Any], line: str) -> Value:
                     raise NotRunnable(f"{line}: `{name}` takes a list of arrays, as in {name}([x, y]).")
                 return _joined(name, [inner(part) for part in given[0].elts], named)
             return _called(name, [inner(each) for each in given], named, line)
-    raise NotRunnable(f"{line}: `{ast.unparse(node)}` is none of the operations of a formula.")
+    raise NotRunnable(f"{line}: `{ast.unparse(node)}` is none of the operations of a formula.{_hint_for(node)}")
+
+
+def _hint_for(node: ast.expr) -> str:
+    """Return what to write in place of an operation of Python, if a formula has something like it."""
+    match node:
+        case ast.BoolOp() | ast.Compare():
+            return " Write (x > 0) & (x < 9), or | for or."
+        case ast.UnaryOp(op=ast.Not()):
+            return " Write ~(x > 0)."
+        case ast.IfExp():
+            return " Write np.where(x > 0, x, 0)."
+        case ast.ListComp() | ast.GeneratorExp():
+            return " Write it with whole arrays, such as x[np.arange(8)]."
+        case ast.Constant(value=complex()) | ast.Attribute(attr="real" | "imag"):
+            return f" {OF_COMPLEX}"
+    return ""
 
 
 def _keyword(each: ast.keyword, inner: Callable[[ast.expr], Value]) -> Any:
     value = inner(each.value)
-    return value if each.arg == "weights" else whole(value)
+    return value if each.arg == "weights" else wholes(value)
 
 
 def _assigned(given: Sequence[ast.expr], inner: Callable[[ast.expr], Value], line: str) -> Value:
@@ -386,7 +411,7 @@ def _called(name: str, values: list[Value], named: dict[str, Any], line: str) ->
         hint = f" Did you mean {near[0]}?" if near else ""
         raise NotRunnable(f"{line}: a formula has no function `{name}`.{hint}")
     if name in _OF_AN_AXIS and len(values) > 1:
-        named = {"axis": whole(values[1]), **named}
+        named = {"axis": wholes(values[1]), **named}
         values = values[:1]
     try:
         return FUNCTIONS[name](*values, **named)

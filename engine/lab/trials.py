@@ -7,7 +7,7 @@ fitting(setup, made, own, trial) -> Launching
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,13 +15,15 @@ import numpy as np
 
 from engine.catalogue.data import extremes, turned_place
 from engine.lab.arguments import array_names
-from engine.lab.formula import largest_whole
+from engine.lab.formula import largest_whole, value_of
 from engine.lab.formula_traits import (
     added_in,
     adds_in,
     bounds_in,
     compares_plainly,
+    comparisons_in,
     counted_in,
+    exponents_in,
     is_decided,
     moved_in,
     names_in,
@@ -54,6 +56,8 @@ _SAFE = 2**14  # sums of a few squares of such numbers are ints
 _BEYOND_INT = 2**22 + 1  # times 512 and more is no int
 # exp() of numbers near these is 0 in every type, and infinite near their opposites; a guess of a maximum is larger.
 _SHIFT, _SHIFT_OF_HALF = -2e6, -3e4
+_SHIFT_OF_SUM = -300.0  # exp() of such numbers is 0 or infinite in a float, but not in a double
+_MOST_HALVED = 12  # times, of numbers that are too large for the bounds of a line
 
 
 _FINDS = re.compile(
@@ -67,7 +71,7 @@ _SEARCHES = re.compile(r"\b(max|min|argmax|argmin|maximum|minimum|sort|sorted|ar
 def searches(right: Right | Formula | None) -> bool:
     """Return whether the answer may be one of the numbers, which a kernel may leave out."""
     if isinstance(right, Formula):
-        return is_decided(right.line) or bool(_SEARCHES.search(right.line))
+        return is_decided(right.line) or bool(_SEARCHES.search(right.line) or exponents_in(right.line))
     return right is not None and reference_named(right.reference).searches
 
 
@@ -180,10 +184,16 @@ def _of_formula(
         if found:
             return _in_signed_words(found)
     changed = dict[str, Any]()
+    summed = _with_finite_sums(right.line, passed, exponents_in(right.line) & set(arrays), trial)
+    halved = _times_halved(right.line, passed, decided, numbers) if trial == _EQUAL and not moved else 0
     seeks = _FINDS.search(right.line) is not None
     finds = bool(moved) and seeks  # the largest number has its place in trial _EQUAL
     for place, (name, array) in enumerate(arrays.items()):
-        if seeks and name in used and array.dtype.kind in "iuf" and (trial in ENDS or (trial > LARGE and not moved)):
+        if trial and name in powers and array.dtype.kind == "f":
+            changed[name] = _powers(array, trial, _SHIFT_OF_HALF if array.itemsize == 2 else _SHIFT)
+        elif trial and name in summed and array.dtype.kind == "f":
+            changed[name] = _powers(array, trial, _SHIFT_OF_SUM)
+        elif seeks and name in used and array.dtype.kind in "iuf" and (trial in ENDS or (trial > LARGE and not moved)):
             changed[name] = _with_extreme(array, trial)
         elif name in moved and trial >= LARGE and trial not in ENDS:
             sorts = re.search(r"sort(ed)?\b", right.line) is not None
@@ -193,22 +203,56 @@ def _of_formula(
             if finds and trial == LARGE and array.size > 1 and not sorts:
                 made = _with_second(made, least=_FINDS_LEAST.search(right.line) is not None)
             bounds = finds and trial == _TIES and array.dtype.kind in "iuf"
-            changed[name] = _with_near(made, right.line, numbers, own) if bounds else made
+            changed[name] = _with_near(made, right.line, numbers, own, place) if bounds else made
         elif trial == LARGE and name in used and isinstance(out, np.ndarray) and _is_wider(out, array):
             changed[name] = _largest(array)
         elif trial == LARGE and name in wraps and isinstance(out, np.ndarray) and _are_words(out, array):
             changed[name] = _of_whole_range(array, np.random.default_rng([place, trial]))
         elif trial == LARGE and name in used and array.dtype.kind in "iu" and array.itemsize == 8:
             changed[name] = array * array.dtype.type(_BEYOND_INT)
-        elif trial and name in powers and array.dtype.kind == "f":
-            changed[name] = _powers(array, trial)
         elif trial == LARGE and name in used and added_in(right.line) and array.dtype in (np.float32, np.float64):
             changed[name] = _beside(array, added_in(right.line))
         elif trial == _EQUAL and not finds and name in used and array.dtype.kind in "iuf":
-            changed[name] = _with_near(array, right.line, numbers, own)
+            changed[name] = _with_near(array, right.line, numbers, own, place)
+            middle = slice(array.size // 4, array.size // 4 * 3)
+            changed[name].flat[middle] = _halved(array, halved).flat[middle] if halved else changed[name].flat[middle]
         elif trial == _EQUAL and name in counted_in(right.line):
             changed[name] = np.where(np.arange(array.size).reshape(array.shape) % 5 == 1, 0, array).astype(array.dtype)
     return _in_signed_words(changed)
+
+
+def _times_halved(line: str, passed: Mapping[str, Any], names: Sequence[str], numbers: Mapping[str, float]) -> int:
+    """Return how often the numbers of the arrays `names` are halved until what a line computes is about as often larger
+    as smaller than what it compares it with."""
+    arrays = {name: one for name, one in passed.items() if isinstance(one, np.ndarray)}
+    comparisons = [] if compares_plainly(line) else comparisons_in(line)
+
+    def rarer(times: int) -> float:
+        """Return the share of the rarer truth."""
+        made = {**arrays, **{name: _halved(arrays[name], times) for name in names}}
+        shares = [float(np.mean(value_of(each, made, numbers).of)) for each in comparisons]
+        return min(min(share, 1 - share) for share in shares)
+
+    try:
+        return max(range(_MOST_HALVED), key=rarer) if comparisons else 0
+    except NotRunnable:
+        return 0
+
+
+def _halved(numbers: Array, times: int) -> Array:
+    made: Array = numbers / 2**times if numbers.dtype.kind == "f" else numbers >> times
+    return made.astype(numbers.dtype)
+
+
+def _with_finite_sums(line: str, passed: Mapping[str, Any], names: Collection[str], trial: int) -> Collection[str]:
+    """Return the arrays `names` if a line has a finite value also of the powers of their numbers."""
+    arrays = {name: one for name, one in passed.items() if isinstance(one, np.ndarray)}
+    made = {name: _powers(arrays[name], trial, _SHIFT_OF_SUM) for name in names if arrays[name].dtype.kind == "f"}
+    numbers = {name: one for name, one in passed.items() if is_number(one)}
+    try:
+        return names if made and np.isfinite(value_of(line, {**arrays, **made}, numbers).of).all() else ()
+    except NotRunnable:
+        return ()
 
 
 def _as_large_as_fits(
@@ -258,24 +302,26 @@ def _beside(numbers: Array, added: float) -> Array:
     return made if size else numbers
 
 
-def _powers(numbers: Array, trial: int) -> Array:
+def _powers(numbers: Array, trial: int, shift: float) -> Array:
     """Return numbers of which exp() is 0, or infinite for one in each row, unless the largest is subtracted."""
-    made, shift = numbers.astype(np.float64), _SHIFT_OF_HALF if numbers.itemsize == 2 else _SHIFT
+    made, count = numbers.astype(np.float64), numbers.shape[-1]
     if trial == LARGE:
         made += shift
     else:
-        made[..., turned_place(made.shape[-1], trial)] -= shift
+        made[..., count - 1 if trial in ENDS else turned_place(count, trial)] -= shift
     return made.astype(numbers.dtype)
 
 
-def _with_near(array: Array, line: str, numbers: Mapping[str, float], own: OwnKernel) -> Array:
-    """Return numbers of which some are near those with which a line and its kernel compare. The smallest numbers are
+def _with_near(array: Array, line: str, numbers: Mapping[str, float], own: OwnKernel, place: int) -> Array:
+    """Return numbers of which some are near those with which a line and its kernel compare. `place`: of the array
+    among several, as each has them elsewhere. The smallest numbers are
     among them only if the line itself compares with 0: a function such as powf does so, too."""
     near = _near(line, numbers, own, array.dtype)
-    return _with_bounds(array, near, [one for one in near if one or 0 in (bounds_in(line, numbers) or ())])
+    beside = [one for one in near if one or 0 in (bounds_in(line, numbers) or ())]
+    return _with_bounds(array, near, beside, place)
 
 
-def _with_bounds(numbers: Array, bounds: Sequence[float], beside: Sequence[float]) -> Array:
+def _with_bounds(numbers: Array, bounds: Sequence[float], beside: Sequence[float], own: int) -> Array:
     """Return numbers of which some are equal to these bounds, one more and one less, and the next ones of their type to
     those of `beside`, as far as their type has them."""
     made = numbers.copy()
@@ -289,10 +335,10 @@ def _with_bounds(numbers: Array, bounds: Sequence[float], beside: Sequence[float
         following = (np.nextafter(near, kind(np.inf)), np.nextafter(near, kind(-np.inf)))
         fit += [np.copysign(max(abs(value), least), value) for value in np.concatenate(following)]
     for place, value in enumerate(fit, 1):
-        made.flat[place :: 2 + len(fit)] = value
+        made.flat[place :: 2 + len(fit) + own] = value
     last = made.flat[-(made.size // 4) :] if fit else made[:0]
     if last.size:  # there they are neighbours, each of each other
-        made.flat[-last.size :] = np.random.default_rng(last.size).permutation(last)
+        made.flat[-last.size :] = np.random.default_rng([last.size, own]).permutation(last)
     return made
 
 

@@ -302,3 +302,68 @@ def test_divisors_and_plain_comparisons() -> None:
         "where(x > 0, 7 // x, 0)"
     ) is None
     assert added_in("x * 0.001 + 1e-5 + y") == 1e-5 and choices_in("clip(x, a, b) + (x > c) * b") == {"a", "c", "x"}
+
+
+ROWS = """__global__ void f(const float *x, float *y, int n) {
+    int i = blockIdx.x * 64 + threadIdx.x;
+    if (i >= n) return;
+    float most = START, sum = 0;
+    for (int k = 0; k < 10; k++) most = fmaxf(most, x[10 * i + k]);
+    for (int k = 0; k < 10; k++) sum += expf(x[10 * i + k] - most);
+    y[i] = most + logf(sum);
+}"""
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "y = np.log(np.exp(x).sum(axis=1))",
+        "m = x.max(axis=1); y = m + np.log(np.exp(x - m[:, None]).sum(axis=1))",
+    ],
+)
+def test_the_largest_of_exponents_may_be_far_below_0_and_at_any_place(line: str) -> None:
+    setup = setup_of("f<<<(n + 63) / 64, 64>>>(float32[n, 10]=random, float32[n], n)", line)
+    for start, last, status in (
+        ("-INFINITY", "k < 10", "ok"),
+        ("0", "k < 10", "wrong"),
+        ("-INFINITY", "k < 9", "wrong"),
+    ):
+        text = ROWS.replace("START", start).replace("k < 10", last, 1)
+        found = check_own(setup, 100, text, "mine.cu")
+        assert (found.measurement.status == "ok" and found.remark is None) == (status == "ok")
+
+
+@pytest.mark.parametrize(
+    ("line", "parameters", "arguments", "body", "wrong"),
+    [
+        # each array has other places for the numbers that are equal to a bound
+        ("y = z * (x > 0)", "const float *x, const float *z, float *y", "", "y[i] = x[i] > 0 ? z[i] : 0;", ">= 0 ?"),
+        (
+            "y = np.where(z > 0, x / (1 - p), 0)",
+            "float p, const float *x, const unsigned char *z, float *y",
+            "0.25",
+            "y[i] = z[i] > 0 ? x[i] / (1 - p) : 0;",
+            "> 0 ? x[i] / (1 - p) : x[i]",
+        ),
+        # what is compared is computed, and usually far larger
+        ("y = np.sqrt(x * x + z * z) > 2", "const float *x, const float *z, float *y", "",
+         "y[i] = x[i] * x[i] + z[i] * z[i] > 4;", "> 2;"),
+        ("y = 0 * x + np.bitwise_xor.reduce(x)", "const int *x, int *y", "",
+         "y[i] = 0; for (int k = 0; k < n; k++) y[i] ^= x[k];", "^= x[k] & 0xffffff;"),
+        ("y = (x - x.min()) / (x.max() - x.min())", FLOATS, "", """float l = x[0], h = l;
+            for (int k = 1; k < n; k++) { l = fminf(l, x[k]); h = fmaxf(h, x[k]); }
+            y[i] = (x[i] - l) / (h - l);""", "l = 0, h = x[0];"),
+    ],
+)  # fmt: skip
+def test_numbers_decide_between_a_kernel_and_its_near_miss(
+    line: str, parameters: str, arguments: str, body: str, wrong: str
+) -> None:
+    right = {
+        ">= 0 ?": "> 0 ?",
+        "> 2;": "> 4;",
+        "^= x[k] & 0xffffff;": "^= x[k];",
+        "l = 0, h = x[0];": "l = x[0], h = l;",
+    }
+    near = body.replace(right.get(wrong, "> 0 ? x[i] / (1 - p) : 0"), wrong)
+    for each, status in ((body, "ok"), (near, "wrong")):
+        assert checked(line, parameters, arguments, each, 300).measurement.status == status
