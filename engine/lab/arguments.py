@@ -15,7 +15,7 @@ from dataclasses import fields as dataclass_fields
 from itertools import combinations
 from math import prod
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
 
@@ -143,6 +143,17 @@ def _by_field(
         raise NotRunnable(f"{where} has the fields {listed}, but {passed} are passed for it.")
     values = [given[one.name] for one in fields] if isinstance(given, Mapping) else list(given)
     return sorted(zip(fields, values, strict=True), key=lambda pair: pair[0].offset)
+
+
+def is_number(argument: object) -> TypeGuard[int | float]:
+    """Return whether an argument is a single number, of Python or of NumPy."""
+    return isinstance(argument, int | float | np.number)
+
+
+def arrays_and_numbers(passed: Mapping[str, object]) -> tuple[dict[str, Array], dict[str, int | float]]:
+    """Return the arrays and the single numbers among a launch's arguments, by name."""
+    arrays = {name: one for name, one in passed.items() if isinstance(one, np.ndarray)}
+    return arrays, {name: one for name, one in passed.items() if is_number(one)}
 
 
 def as_held(parameter: Parameter, argument: Any) -> Any:

@@ -47,6 +47,7 @@ from engine.lab.references import reference_named
 from engine.lab.setups import Formula, Launching, Right, Setup, check_right, launching, too_large_part
 from engine.lab.signatures import bare, kernels_in
 from engine.lab.top_level import declarations
+from engine.lab.trial_parameters import other_numbers
 from engine.lab.trials import LARGE, ORDERS, SEARCHED, ends_for, fitting, no_number, searches, trial_of
 from engine.machine.environment import environment
 from engine.model.estimate import Estimate
@@ -203,7 +204,7 @@ def check_own(
         other = _checked_own(setup, size, text, file_name, schedule, end)
         if _is_missed(other) and (end is None or other.measurement.status == "wrong"):
             return _only_here(found, other, size)
-    left = _left_behind(setup, fewer, text, file_name)
+    left = _left_behind(setup, fewer, text, file_name) or _ignored(setup, fewer, text, file_name, schedule)
     return found if left is None else replace(found, remark=left)
 
 
@@ -241,6 +242,31 @@ def _left_behind(setup: Setup, n: int, text: str, file_name: str) -> str | None:
         return f"{sentence}the file's variables."
     names = [name for name, before in first.symbols.items() if not np.array_equal(before, second.symbols[name])]
     return f"{sentence}`{names[0]}`." if len(names) == 1 else f"{sentence}the file's variables."
+
+
+def _ignored(setup: Setup, n: int, text: str, file_name: str, schedule: str | None) -> str | None:
+    """Return a sentence if a number of the launch decides what is right, but not what the kernel computes."""
+    own, made = _prepared(setup, n, text, file_name)
+    others = other_numbers(setup, made, own)
+    launch = partial(
+        own.run, made.grid, made.block, shared=made.shared, cooperative=setup.cooperative, schedule=schedule,
+        seconds=SECONDS,
+    )  # fmt: skip
+    names = array_names(own.parameters, None)
+    first = launch(made.arguments) if others else None
+    for name, other in others.items():
+        arguments = [other if own_name == name else one for own_name, one in zip(names, made.arguments, strict=True)]
+        try:
+            second = launch(arguments)
+        except _FAILURES:
+            continue
+        if first and all(first.arrays[each].tobytes() == one.tobytes() for each, one in second.arrays.items()):
+            passed = made.arguments[names.index(name)]
+            return (
+                f"With {name} = {other:,} the kernel computes the same numbers as with {name} = {passed:,}, but "
+                f"{setup.right} does not: the kernel may ignore `{name}`."
+            )
+    return None
 
 
 def _agrees(setup: Setup, run: KernelRun) -> bool:

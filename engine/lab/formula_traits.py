@@ -19,6 +19,11 @@ def names_in(line: str) -> frozenset[str]:
     return frozenset(name_of(node) for node in _outside_indices(parse(line)) if isinstance(node, ast.Name))
 
 
+def every_name_in(line: str) -> frozenset[str]:
+    """Return all parameters of a line."""
+    return frozenset(name_of(node) for node in ast.walk(parse(line)) if isinstance(node, ast.Name))
+
+
 def moved_in(line: str) -> frozenset[str]:
     """Return the parameters of a line that only moves and compares numbers, such as sort(x); none for other lines."""
     parts = _outside_indices(parse(line))

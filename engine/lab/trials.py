@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from engine.catalogue.data import extremes, turned_place
-from engine.lab.arguments import array_names
+from engine.lab.arguments import array_names, arrays_and_numbers
 from engine.lab.formula import largest_whole, value_of
 from engine.lab.formula_traits import (
     added_in,
@@ -35,7 +35,7 @@ from engine.lab.kernels import OwnKernel
 from engine.lab.odd_one import numbers_that_decide, place_of
 from engine.lab.references import reference_named
 from engine.lab.setups import Formula, Launching, Right, Setup
-from engine.lab.trial_parameters import is_number, vary_parameters
+from engine.lab.trial_parameters import vary_parameters
 from engine.records import Array, NotRunnable
 
 ORDERS = ("independent:1", "waves:1")  # beside the one that was asked for
@@ -165,27 +165,26 @@ def _of_formula(
     """Return the arrays with other numbers, of `filled`: those of a line that only moves and compares numbers have any
     number of their type. `floats`: the parameters that are single floats."""
     out = passed.get(right.out)
-    arrays = {name: one for name, one in passed.items() if isinstance(one, np.ndarray) and name in filled and one.size}
+    every, numbers = arrays_and_numbers(passed)
+    arrays = {name: one for name, one in every.items() if name in filled and one.size}
     used, moved, powers = names_in(right.line), moved_in(right.line), powers_in(right.line)
-    fractions = floats | {name for name, one in passed.items() if isinstance(one, np.ndarray) and one.dtype.kind == "f"}
-    few = {name for name, one in passed.items() if isinstance(one, int) and 0 < one < 32}
+    fractions = floats | {name for name, one in every.items() if one.dtype.kind == "f"}
+    few = {name for name, one in numbers.items() if isinstance(one, int) and 0 < one < 32}
     wraps = frozenset[str]() if fractions & used else wraps_in(right.line, few)
     decided = [name for name, array in arrays.items() if name in used and array.dtype.kind in "iuf"]
-    numbers = {name: one for name, one in passed.items() if is_number(one)}
     if trial >= LARGE and decided and is_decided(right.line):
-        every = {name: one for name, one in passed.items() if isinstance(one, np.ndarray)}
         near = _near(right.line, numbers, own, arrays[decided[0]].dtype)
         found = numbers_that_decide(right.line, every, decided, numbers, near, trial)
         if found:
             return _in_signed_words(found)
     if trial == LARGE and not moved and not wraps and adds_in(right.line) and isinstance(out, np.ndarray):
         words = [name for name in arrays if name in used and _are_words(out, arrays[name])]
-        found = _as_large_as_fits(right.line, passed, words, numbers)
+        found = _as_large_as_fits(right.line, every, words, numbers)
         if found:
             return _in_signed_words(found)
     changed = dict[str, Any]()
-    summed = _with_finite_sums(right.line, passed, exponents_in(right.line) & set(arrays), trial)
-    halved = _times_halved(right.line, passed, decided, numbers) if trial == _EQUAL and not moved else 0
+    summed = _with_finite_sums(right.line, every, exponents_in(right.line) & {*arrays}, numbers, trial)
+    halved = _times_halved(right.line, every, decided, numbers) if trial == _EQUAL and not moved else 0
     seeks = _FINDS.search(right.line) is not None
     finds = bool(moved) and seeks  # the largest number has its place in trial _EQUAL
     for place, (name, array) in enumerate(arrays.items()):
@@ -221,10 +220,9 @@ def _of_formula(
     return _in_signed_words(changed)
 
 
-def _times_halved(line: str, passed: Mapping[str, Any], names: Sequence[str], numbers: Mapping[str, float]) -> int:
+def _times_halved(line: str, arrays: Mapping[str, Array], names: Sequence[str], numbers: Mapping[str, float]) -> int:
     """Return how often the numbers of the arrays `names` are halved until what a line computes is about as often larger
     as smaller than what it compares it with."""
-    arrays = {name: one for name, one in passed.items() if isinstance(one, np.ndarray)}
     comparisons = [] if compares_plainly(line) else comparisons_in(line)
 
     def rarer(times: int) -> float:
@@ -244,11 +242,11 @@ def _halved(numbers: Array, times: int) -> Array:
     return made.astype(numbers.dtype)
 
 
-def _with_finite_sums(line: str, passed: Mapping[str, Any], names: Collection[str], trial: int) -> Collection[str]:
+def _with_finite_sums(
+    line: str, arrays: Mapping[str, Array], names: Collection[str], numbers: Mapping[str, float], trial: int
+) -> Collection[str]:
     """Return the arrays `names` if a line has a finite value also of the powers of their numbers."""
-    arrays = {name: one for name, one in passed.items() if isinstance(one, np.ndarray)}
     made = {name: _powers(arrays[name], trial, _SHIFT_OF_SUM) for name in names if arrays[name].dtype.kind == "f"}
-    numbers = {name: one for name, one in passed.items() if is_number(one)}
     try:
         return names if made and np.isfinite(value_of(line, {**arrays, **made}, numbers).of).all() else ()
     except NotRunnable:
@@ -256,11 +254,10 @@ def _with_finite_sums(line: str, passed: Mapping[str, Any], names: Collection[st
 
 
 def _as_large_as_fits(
-    line: str, passed: Mapping[str, Any], names: Sequence[str], numbers: Mapping[str, float]
+    line: str, arrays: Mapping[str, Array], names: Sequence[str], numbers: Mapping[str, float]
 ) -> dict[str, Array]:
     """Return the arrays `names` with numbers as large as leave room in 32 bits for all parts of a line, every second
     one of any size; none if those are hardly larger than usual."""
-    arrays = {name: one for name, one in passed.items() if isinstance(one, np.ndarray)}
     whole = dict[str, Array]()
     for place, name in enumerate(names):
         make = np.random.default_rng([place, LARGE])

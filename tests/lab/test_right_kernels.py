@@ -72,6 +72,9 @@ RIGHT = (
     ("y = (0.299 * x + 0.587 * x + 0.114 * x).astype(np.uint8)", "const unsigned char *x, unsigned char *y", "",
      "y[i] = 0.299f * x[i] + 0.587f * x[i] + 0.114f * x[i];"),
     ("y = np.floor(x * 0.1)", "const float *x, int *y", "", "y[i] = floorf(x[i] * 0.1f);"),
+    ("y = np.ceil(x / 3)", FLOATS, "", "y[i] = ceilf(x[i] * (1.0f / 3));"),
+    ("y = np.floor(x + 0.5)", "const float *x, int *y", "", "y[i] = floorf(x[i] + 0.5f);"),
+    ("y = (x / 7).astype(int)", "const float *x, int *y", "", "y[i] = __fdividef(x[i], 7);"),
     ("y = np.exp(x / 1000)", FLOATS, "",
      "float t = x[i] / 1000; y[i] = 1 + t * (1 + t / 2 * (1 + t / 3 * (1 + t / 4)));"),
     ("y = np.sin(x) * np.sin(x)", FLOATS, "", "y[i] = 1 - cosf(x[i]) * cosf(x[i]);"),
@@ -121,6 +124,10 @@ def test_a_right_kernel_is_right(line: str, parameters: str, arguments: str, bod
             "y[i] = max(-10, min(10, x[i]));",
         ),
         ("y = a * x", f"float a, {FLOATS}", "2", "y[i] = (int)a * x[i];"),
+        # the other side of every step, and of steps that nothing rounds
+        ("y = np.ceil(x / 3)", FLOATS, "", "y[i] = floorf(x[i] / 3) + 1;"),
+        ("y = np.floor(x / 3)", "const float *x, int *y", "", "y[i] = (int)ceilf(x[i] / 3) - 1;"),
+        ("y = np.floor(x + 0.5)", "const float *x, int *y", "", "y[i] = rintf(x[i]);"),
         # what is too small, or is counted wrong, stays wrong
         ("y = 1 / (1 + np.exp(-x))", FLOATS, "", "y[i] = x[i] < -7 ? 0 : 1 / (1 + expf(-x[i]));"),
         ("y = np.tanh(x)", FLOATS, "", "y[i] = fabsf(x[i]) < 0.01f ? 0 : tanhf(x[i]);"),
@@ -247,6 +254,29 @@ def test_a_radius_that_the_kernel_ignores_is_smaller_in_a_trial() -> None:
     setup = setup_of("f<<<(n + 127) / 128, 128>>>(int32[n]=random, int32[n], 3, n)", "y = stencil(x, r)")
     for radius, status in (("r", "ok"), ("3", "wrong")):
         assert check_own(setup, 300, text.replace("R)", f"{radius})"), "mine.cu").measurement.status == status
+
+
+@pytest.mark.parametrize(
+    ("line", "size", "body", "wrong"),
+    [
+        ("y = x[:k]", "n", "if (i < k) y[i] = x[i];", "i < 100"),
+        ("y = x[::k]", "n / 100", "if (i < n / k) y[i] = x[i * k];", "i * 100"),
+        (
+            "y = np.where(np.arange(x.size) >= x.size - k, x, 0)",
+            "n",
+            "if (i < n) y[i] = i >= n - k ? x[i] : 0;",
+            "n - 100",
+        ),
+    ],
+)
+def test_a_number_that_the_kernel_ignores_is_named(line: str, size: str, body: str, wrong: str) -> None:
+    text = "__global__ void f(const int *x, int *y, int k, int n) { int i = blockIdx.x * 128 + threadIdx.x; %s }"
+    setup = setup_of(f"f<<<(n + 127) / 128, 128>>>(int32[n]=random, int32[{size}], 100, n)", line)
+    right, near = (
+        check_own(setup, 500, text % each, "mine.cu") for each in (body, body.replace(wrong.replace("100", "k"), wrong))
+    )
+    assert (right.measurement.status, right.remark) == ("ok", None)
+    assert near.measurement.status == "wrong" or str(near.remark).endswith("the kernel may ignore `k`.")
 
 
 def test_a_radius_stays_that_of_its_weights() -> None:
