@@ -32,7 +32,7 @@ from engine.lab.formula_traits import (
 )
 from engine.lab.kernel_traits import compared_with, stored_only
 from engine.lab.kernels import OwnKernel
-from engine.lab.odd_one import numbers_that_decide, place_of
+from engine.lab.odd_one import ALIKE, numbers_that_decide, place_of
 from engine.lab.references import reference_named
 from engine.lab.setups import Formula, Launching, Right, Setup
 from engine.lab.trial_parameters import vary_parameters
@@ -82,16 +82,25 @@ def ends_for(right: Right | Formula | None) -> tuple[int | None, ...]:
     return (None, *ENDS) if searches(right) and not shows_all else (None,)
 
 
+def reading_trials(right: Right | Formula | None) -> tuple[tuple[int, tuple[int, ...]], ...]:
+    """Return the trials in which a search has to read every number, each with those in which one number decides."""
+    if not searches(right):
+        return ()
+    decided = isinstance(right, Formula) and is_decided(right.line)
+    return tuple((trial, (trial + 1,)) for trial in ALIKE) if decided else ((0, ENDS),)
+
+
 def trial_of(schedule: str | None) -> int:
     """Return the number of the trial that has this order; 0: the launch that was asked for."""
     return SEARCHED.index(schedule) + 1 if schedule in SEARCHED else 0
 
 
 def fitting(
-    setup: Setup, made: Launching, own: OwnKernel, trial: int = 0, places_of: int | None = None
+    setup: Setup, made: Launching, own: OwnKernel, trial: int = 0, places_of: int | None = None, odd: int | None = None
 ) -> Launching:  # fmt: skip
     """Return the launch with the arguments that its reference needs: random numbers that are indices of the answer, and
-    in further trials other factors, places and numbers. `places_of`: the trial of the places, if it is another one."""
+    in further trials other factors, places and numbers. `places_of`: the trial of the places, if it is another one.
+    `odd`: where the number stands that decides a search; None: where it belongs in the trial."""
     right = setup.right
     if right is None or len(made.arguments) != len(own.parameters):
         return made
@@ -103,9 +112,9 @@ def fitting(
         passed |= _without_content(setup, passed, own)
     if isinstance(right, Formula):
         floats = {name for name, parameter in zip(names, own.parameters, strict=True) if parameter.kind == "f"}
-        passed |= _of_formula(right, passed, filled, floats, trial, own)
+        passed |= _of_formula(right, passed, filled, floats, trial, own, odd)
     else:
-        passed |= _of_reference(right, passed, filled, trial)
+        passed |= _of_reference(right, passed, filled, trial, odd)
     return replace(made, arguments=tuple(passed.values()))
 
 
@@ -129,7 +138,9 @@ def no_number(dtype: np.dtype[Any]) -> Any:
     return dtype.type(np.nan) if dtype.kind == "f" else np.frombuffer(b"\xb5" * dtype.itemsize, dtype)[0]
 
 
-def _of_reference(right: Right, passed: Mapping[str, Any], filled: set[str], trial: int) -> dict[str, Array]:
+def _of_reference(
+    right: Right, passed: Mapping[str, Any], filled: set[str], trial: int, odd: int | None
+) -> dict[str, Array]:
     """Return the arrays with other numbers, of `filled`: those with random numbers."""
     reference = reference_named(right.reference)
     changed = dict[str, Array]()
@@ -146,7 +157,7 @@ def _of_reference(right: Right, passed: Mapping[str, Any], filled: set[str], tri
     if reference.counts and read.dtype.kind in "iu" and isinstance(out, np.ndarray) and out.size:
         changed[name] = (np.abs(read.astype(np.int64)) % out.size).astype(read.dtype)
     if reference.searches and read.dtype.kind in "iuf" and read.size and trial in ENDS:
-        changed[name] = _with_extreme(read, trial)
+        changed[name] = _with_extreme(read, trial, odd)
     elif reference.searches and read.dtype.kind in "iuf" and read.size and trial > 1 and trial % 2:
         changed[name] = _extremes(read, trial, 1)
     if reference.moves and trial == LARGE and read.dtype.kind in "iuf":
@@ -160,8 +171,9 @@ def _of_reference(right: Right, passed: Mapping[str, Any], filled: set[str], tri
 
 
 def _of_formula(
-    right: Formula, passed: Mapping[str, Any], filled: set[str], floats: set[str], trial: int, own: OwnKernel
-) -> dict[str, Any]:
+    right: Formula, passed: Mapping[str, Any], filled: set[str], floats: set[str], trial: int, own: OwnKernel,
+    odd: int | None,
+) -> dict[str, Any]:  # fmt: skip
     """Return the arrays with other numbers, of `filled`: those of a line that only moves and compares numbers have any
     number of their type. `floats`: the parameters that are single floats."""
     out = passed.get(right.out)
@@ -174,7 +186,7 @@ def _of_formula(
     decided = [name for name, array in arrays.items() if name in used and array.dtype.kind in "iuf"]
     if trial >= LARGE and decided and is_decided(right.line):
         near = _near(right.line, numbers, own, arrays[decided[0]].dtype)
-        found = numbers_that_decide(right.line, every, decided, numbers, near, trial)
+        found = numbers_that_decide(right.line, every, decided, numbers, near, trial, odd)
         if found:
             return _in_signed_words(found)
     if trial == LARGE and not moved and not wraps and adds_in(right.line) and isinstance(out, np.ndarray):
@@ -193,7 +205,7 @@ def _of_formula(
         elif trial and name in summed and array.dtype.kind == "f":
             changed[name] = _powers(array, trial, _SHIFT_OF_SUM)
         elif seeks and name in used and array.dtype.kind in "iuf" and (trial in ENDS or (trial > LARGE and not moved)):
-            changed[name] = _with_extreme(array, trial)
+            changed[name] = _with_extreme(array, trial, odd)
         elif name in moved and trial >= LARGE and trial not in ENDS:
             sorts = re.search(r"sort(ed)?\b", right.line) is not None
             made = _falling(array) if sorts and trial == _FALLING else _moved(array, trial, place)
@@ -360,10 +372,10 @@ def _with_second(numbers: Array, least: bool) -> Array:
     return made
 
 
-def _with_extreme(numbers: Array, trial: int) -> Array:
+def _with_extreme(numbers: Array, trial: int, odd: int | None) -> Array:
     """Return numbers of which the largest, in even trials the smallest, is at an end or at a border; if it is at an
     end, the smallest or the largest is at the other one."""
-    made, place = numbers.copy(), place_of(numbers.size, trial)
+    made, place = numbers.copy(), place_of(numbers.size, trial) if odd is None else min(odd, numbers.size - 1)
     other = {0: numbers.size - 1, numbers.size - 1: 0}.get(place)
     for to, largest in ((other, not trial % 2), (place, bool(trial % 2))):
         at = int(made.argmax() if largest else made.argmin())

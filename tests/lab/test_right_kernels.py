@@ -189,6 +189,22 @@ def test_a_last_part_of_a_block_that_is_left_out_is_found_at_another_size(
         assert found.remark and found.remark.startswith("Right at this N, but not at N = 127.")
 
 
+@pytest.mark.parametrize(
+    ("line", "start", "body"),
+    [
+        ("r = (x < 0).any()", "zeros", "if (x[i] < 0) *r = 1;"),
+        ("r = (x == z).all()", "1", "if (x[i] != z[i]) *r = 0;"),
+        ("r = x.max()", "-2147483648", "atomicMax(r, x[i]);"),
+        ("r = min(z)", "2147483647", "atomicMin(r, z[i]);"),
+    ],
+)
+def test_an_element_that_no_thread_reads_decides(line: str, start: str, body: str) -> None:
+    call = f"f<<<(n + 127) / 128, 128>>>(int32[n]=random, int32[n]=random, int32[1]={start}, n)"
+    for left_out, status in (("i < 0", "ok"), ("i % 64 == 37", "wrong")):
+        text = ELEMENT % ("const int *x, const int *z, int *r", f"if (!({left_out})) {{ {body} }}")
+        assert check_own(setup_of(call, line), 500, text, "mine.cu").measurement.status == status
+
+
 def test_a_number_with_the_low_bits_of_zero_is_not_zero() -> None:
     text = ELEMENT % ("const int *x, int *r", "if (%s) atomicAdd(r, 1);")
     setup = setup_of("f<<<2, 256>>>(int32[n]=random, int32[1]=zeros, n)", "r = np.count_nonzero(x)")
