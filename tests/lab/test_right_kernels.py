@@ -189,6 +189,7 @@ def test_a_last_part_of_a_block_that_is_left_out_is_found_at_another_size(
         assert found.remark and found.remark.startswith("Right at this N, but not at N = 127.")
 
 
+@pytest.mark.sampled(quick=2)
 @pytest.mark.parametrize(
     ("line", "start", "body"),
     [
@@ -272,6 +273,7 @@ def test_a_radius_that_the_kernel_ignores_is_smaller_in_a_trial() -> None:
         assert check_own(setup, 300, text.replace("R)", f"{radius})"), "mine.cu").measurement.status == status
 
 
+@pytest.mark.sampled(quick=2)
 @pytest.mark.parametrize(
     ("line", "size", "body", "wrong"),
     [
@@ -379,6 +381,7 @@ def test_the_largest_of_exponents_may_be_far_below_0_and_at_any_place(line: str)
         assert (found.measurement.status == "ok" and found.remark is None) == (status == "ok")
 
 
+@pytest.mark.sampled(quick=3)
 @pytest.mark.parametrize(
     ("line", "parameters", "arguments", "body", "wrong"),
     [
