@@ -15,7 +15,7 @@ from dataclasses import fields as dataclass_fields
 from itertools import combinations
 from math import prod
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
 
@@ -143,6 +143,17 @@ def _by_field(
         raise NotRunnable(f"{where} has the fields {listed}, but {passed} are passed for it.")
     values = [given[one.name] for one in fields] if isinstance(given, Mapping) else list(given)
     return sorted(zip(fields, values, strict=True), key=lambda pair: pair[0].offset)
+
+
+def is_number(argument: object) -> TypeGuard[int | float]:
+    """Return whether an argument is a single number, of Python or of NumPy."""
+    return isinstance(argument, int | float | np.number)
+
+
+def arrays_and_numbers(passed: Mapping[str, object]) -> tuple[dict[str, Array], dict[str, int | float]]:
+    """Return the arrays and the single numbers among a launch's arguments, by name."""
+    arrays = {name: one for name, one in passed.items() if isinstance(one, np.ndarray)}
+    return arrays, {name: one for name, one in passed.items() if is_number(one)}
 
 
 def as_held(parameter: Parameter, argument: Any) -> Any:
@@ -339,6 +350,7 @@ _WHOLE, _SHORT = 997, {"u": 253}  # sizes of whole numbers, and of unsigned ones
 _FLOATS, _FEWEST, _FEW = 497, 5, 16  # in units: products of 256 x 256 matrices stay exact
 _EXACT = {2: 2**11, 4: 2**24, 8: 2**53}  # whole numbers that a float of so many bytes holds exactly
 _MOST_INDICES = 100
+_POSITIVE = 4  # the trial without negative numbers
 _SAME = 7  # every seventh number, where neighbours are equal
 _IMAGINARY = 1000  # is added to the place for the other half of complex numbers
 
@@ -360,9 +372,9 @@ def filled(shape: tuple[int, ...], dtype: np.dtype[np.generic], fill: str, place
 
 
 def random_numbers(count: int, dtype: np.dtype[np.generic], place: int, trial: int) -> Array:
-    """Return `count` numbers: in even trials of both signs, in odd ones all negative (if the type has a sign) and far
-    from 0. The largest is the last one in trial 0, the first one in trial 1 and the second one in trial 2; later it
-    stands in between.
+    """Return `count` numbers: in even trials of both signs, in one of them all positive, in odd ones all negative (if
+    the type has a sign) and far from 0. The largest is the last one in trial 0, the first one in trial 1 and the second
+    one in trial 2; later it stands in between.
 
     No two neighbours are equal, but in every third trial some are. A float of 4 bytes rounds doubles of later trials.
     """
@@ -374,11 +386,14 @@ def random_numbers(count: int, dtype: np.dtype[np.generic], place: int, trial: i
         real, imaginary = (random_numbers(count, part, place + more, trial) for more in (0, _IMAGINARY))
         return (real + 1j * imaginary).astype(dtype)
     most, signed, even = _most(count, dtype), dtype.kind != "u", trial % 2 == 0
-    far = most // 2 if signed and not even and most > _FEW else 0  # from 0
+    one_sign = signed and (not even or trial == _POSITIVE)
+    far = most // 2 if one_sign and most > _FEW else 0  # from 0
     most -= far
     numbers = 2 + make.integers(1, most, count).cumsum() % most  # never the one before: less than `most` is added
     lowest, largest = 1, most + 2
-    if signed:
+    if trial == _POSITIVE:
+        numbers, lowest, largest = numbers + far, lowest + far, largest + far
+    elif signed:
         numbers = numbers * make.choice((-1, 1), count) if even else -far - numbers
         lowest, largest = -far - most - 2, largest + 1 if even else -far - 1  # no opposites, which have one abs()
     if trial % 3 == 2:

@@ -22,6 +22,9 @@ MOST_PRODUCTS = 1 << 34  # of a matrix product
 SUM = 10.0  # standard deviations
 _IN_TURN = 1024  # so many numbers may be added one after the other, each rounded as the sum so far
 _POWER = 16.0  # half units
+OF_COMPLEX = (
+    "Pass complex numbers as pairs, such as z = float32[n, 2]: z[:, 0] are the real parts, z[:, 1] the imaginary parts."
+)
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,8 @@ class Value:
 def exact(array: Array) -> Value:
     """Return numbers without an error. NotRunnable: they are not plain numbers."""
     if array.dtype.kind not in "biuf":
-        raise NotRunnable(f"An array of {array.dtype} has no place in a formula: it needs plain numbers.")
+        hint = f" {OF_COMPLEX}" if array.dtype.kind == "c" else ""
+        raise NotRunnable(f"An array of {array.dtype} has no place in a formula: it needs plain numbers.{hint}")
     values = array if array.dtype.kind == "b" else array.astype(np.float64 if array.dtype.kind == "f" else np.int64)
     return Value(values, np.zeros(values.shape))
 
@@ -57,6 +61,11 @@ def whole(one: Value) -> int:
     if one.of.ndim or one.of.dtype.kind not in "iub":
         raise ValueError("an axis, a size or a shift is a whole number")
     return int(one.of)
+
+
+def wholes(one: Value) -> int | tuple[int, ...]:
+    """Return one whole number, or several that are given as a tuple. ValueError: they are none."""
+    return tuple(whole(indexed(one, place)) for place in range(one.of.size)) if one.of.ndim == 1 else whole(one)
 
 
 def stacked(values: Sequence[Value]) -> Value:
@@ -161,10 +170,11 @@ def in_turn(made: Array, count: Any) -> Any:
 
 
 def matmul(one: Value, two: Value) -> Value:
-    """Return the product of matrices or vectors."""
-    if one.of.ndim not in (1, 2) or two.of.ndim not in (1, 2):
+    """Return the product of matrices or vectors, or of each pair of matrices of larger arrays."""
+    if not one.of.ndim or not two.of.ndim:
         raise ValueError("@ multiplies matrices and vectors")
-    if prod(one.of.shape) * (two.of.shape[1] if two.of.ndim == 2 else 1) > MOST_PRODUCTS:
+    each = prod(np.broadcast_shapes(one.of.shape[:-2], two.of.shape[:-2]))
+    if each * prod(one.of.shape[-2:]) * (two.of.shape[-1] if two.of.ndim > 1 else 1) > MOST_PRODUCTS:
         raise NotRunnable("The matrix product of this formula takes too long: choose a smaller N.")
     made = one.of @ two.of
     if made.dtype.kind != "f":

@@ -47,7 +47,8 @@ from engine.lab.references import reference_named
 from engine.lab.setups import Formula, Launching, Right, Setup, check_right, launching, too_large_part
 from engine.lab.signatures import bare, kernels_in
 from engine.lab.top_level import declarations
-from engine.lab.trials import LARGE, ORDERS, SEARCHED, ends_for, fitting, no_number, searches, trial_of
+from engine.lab.trial_parameters import other_numbers
+from engine.lab.trials import LARGE, ORDERS, SEARCHED, ends_for, fitting, no_number, reading_trials, searches, trial_of
 from engine.machine.environment import environment
 from engine.model.estimate import Estimate
 from engine.plan import plan, settle
@@ -203,7 +204,10 @@ def check_own(
         other = _checked_own(setup, size, text, file_name, schedule, end)
         if _is_missed(other) and (end is None or other.measurement.status == "wrong"):
             return _only_here(found, other, size)
-    left = _left_behind(setup, fewer, text, file_name)
+    unread = _unread(setup, fewer, text, file_name)
+    if unread is not None:
+        return _differs(unread, fewer if setup.sized else None, numbers=True)
+    left = _left_behind(setup, fewer, text, file_name) or _ignored(setup, fewer, text, file_name, schedule)
     return found if left is None else replace(found, remark=left)
 
 
@@ -241,6 +245,51 @@ def _left_behind(setup: Setup, n: int, text: str, file_name: str) -> str | None:
         return f"{sentence}the file's variables."
     names = [name for name, before in first.symbols.items() if not np.array_equal(before, second.symbols[name])]
     return f"{sentence}`{names[0]}`." if len(names) == 1 else f"{sentence}the file's variables."
+
+
+def _unread(setup: Setup, n: int, text: str, file_name: str) -> Checked | None:
+    """Return a run that is wrong because an element that no thread reads decides."""
+    for reading, deciding in reading_trials(setup.right):
+        own, made = _prepared(setup, n, text, file_name, reading)
+        try:
+            places = own.first_unread(
+                made.grid, made.block, made.arguments, shared=made.shared, cooperative=setup.cooperative,
+                seconds=SECONDS,
+            )  # fmt: skip
+        except _FAILURES:
+            continue
+        names = array_names(own.parameters, None)
+        given = [name for name, words in zip(names, setup.arguments, strict=True) if words.endswith("=random")]
+        for name, trial in product([name for name in given if name in places], deciding):
+            other = _checked_own(setup, n, text, file_name, None, trial, odd=places[name])
+            if other.measurement.status == "wrong":
+                return other
+    return None
+
+
+def _ignored(setup: Setup, n: int, text: str, file_name: str, schedule: str | None) -> str | None:
+    """Return a sentence if a number of the launch decides what is right, but not what the kernel computes."""
+    own, made = _prepared(setup, n, text, file_name)
+    others = other_numbers(setup, made, own)
+    launch = partial(
+        own.run, made.grid, made.block, shared=made.shared, cooperative=setup.cooperative, schedule=schedule,
+        seconds=SECONDS,
+    )  # fmt: skip
+    names = array_names(own.parameters, None)
+    first = launch(made.arguments) if others else None
+    for name, other in others.items():
+        arguments = [other if own_name == name else one for own_name, one in zip(names, made.arguments, strict=True)]
+        try:
+            second = launch(arguments)
+        except _FAILURES:
+            continue
+        if first and all(first.arrays[each].tobytes() == one.tobytes() for each, one in second.arrays.items()):
+            passed = made.arguments[names.index(name)]
+            return (
+                f"With {name} = {other:,} the kernel computes the same numbers as with {name} = {passed:,}, but "
+                f"{setup.right} does not: the kernel may ignore `{name}`."
+            )
+    return None
 
 
 def _agrees(setup: Setup, run: KernelRun) -> bool:
@@ -360,17 +409,17 @@ def _warnings_of(launches: Sequence[Launch], file_name: str) -> tuple[Mark, ...]
 
 def _checked_own(
     setup: Setup, n: int, text: str, file_name: str, schedule: str | None, trial: int | None = None,
-    places: int | None = None,
+    places: int | None = None, odd: int | None = None,
 ) -> Checked:  # fmt: skip
     """Check a launch in an order. `trial`: of the numbers; None: those that belong to the order. `places`: the trial of
-    the parameters that are places, if it is another one."""
+    the parameters that are places, if it is another one. `odd`: where the number stands that decides a search."""
     asked = Choice(setup.kernel, n, 1, device="emulator", schedule=schedule, source=text, source_name=file_name)
     try:
         trial = trial_of(schedule) if trial is None else trial
         made = launching(setup, n, trial)
         asked = _sized(asked, made)
         own = kernel(f"{text}\n", setup.kernel, called=file_name)
-        made = fitting(setup, made, own, trial, places)
+        made = fitting(setup, made, own, trial, places, odd)
         run = own.run(
             made.grid, made.block, made.arguments, shared=made.shared, cooperative=setup.cooperative,
             schedule=schedule, seconds=SECONDS,
@@ -397,11 +446,11 @@ def _too_large(setup: Setup, run: KernelRun, found: Check) -> str | None:
     return part and f"`{part}` is too large for a {kind} in this run: the kernel has to do without it."
 
 
-def _prepared(setup: Setup, n: int, text: str, file_name: str) -> tuple[OwnKernel, Launching]:
+def _prepared(setup: Setup, n: int, text: str, file_name: str, trial: int = 0) -> tuple[OwnKernel, Launching]:
     """Return the compiled kernel, and its launch with the arguments that the reference needs."""
-    made = launching(setup, n)
+    made = launching(setup, n, trial)
     own = kernel(f"{text}\n", setup.kernel, called=file_name)
-    return own, fitting(setup, made, own)
+    return own, fitting(setup, made, own, trial)
 
 
 def estimate_own(setup: Setup, n: int, text: str, file_name: str) -> Estimate:

@@ -19,6 +19,7 @@ import numpy as np
 
 from engine.catalogue import checks
 from engine.lab.bounded import (
+    OF_COMPLEX,
     Value,
     add,
     divide,
@@ -34,8 +35,9 @@ from engine.lab.bounded import (
     stacked,
     subtract,
     whole,
+    wholes,
 )
-from engine.lab.numpy_functions import FUNCTIONS, MODES, OF_PARTS
+from engine.lab.numpy_functions import FUNCTIONS, MODES, OF_PARTS, STEPS
 from engine.records import Array, Check, NotRunnable
 
 LONGEST, MOST_NODES = 400, 400
@@ -63,9 +65,11 @@ def check(line: str, arrays: Mapping[str, Array], numbers: Mapping[str, float], 
     if made.of.size > flat.size:
         raise NotRunnable(f"`{out}` has room for {flat.size:,} numbers, but {line} has {made.of.size:,}.")
     if flat.dtype.kind not in "biuf":
-        raise NotRunnable(f"`{out}` is an array of {flat.dtype}: a formula needs one of plain numbers.")
+        hint = f" {OF_COMPLEX}" if flat.dtype.kind == "c" else ""
+        raise NotRunnable(f"`{out}` is an array of {flat.dtype}: a formula needs one of plain numbers.{hint}")
     columns = made.of.shape[1] if made.of.ndim == 2 else 0
     note = f"{out} = {line}."
+    steps = _steps_of(line, arrays, numbers, made)
     flat, wanted, off = flat[: made.of.size], made.of.ravel(), made.off.ravel()
     if flat.dtype.kind == "f":
         with np.errstate(over="ignore"):
@@ -83,14 +87,15 @@ def check(line: str, arrays: Mapping[str, Array], numbers: Mapping[str, float], 
         kind = np.finfo(flat.dtype)
         tiny = float(kind.tiny)
         bound = float(kind.eps) / 2 * (_SLACK * off + np.abs(wanted)) + max(tiny, min(_FLUSHED * tiny, _NOTHING))
+        if _misses_steps(line, steps, flat, wanted):
+            return checks.equal(flat, cast, note, columns)
         return checks.within(flat, wanted, bound, note, columns)
-    steps = _steps_of(line, arrays, numbers, made)
     if wanted.dtype.kind == "f":
         if not np.array_equal(wanted, np.trunc(wanted)) or np.abs(wanted).max() >= 2**63:
             other = "fractions" if np.isfinite(wanted).all() and np.abs(wanted).max() < 2**63 else "larger numbers"
             raise NotRunnable(f"`{out}` holds whole numbers, but {line} has {other}: give it a floating-point type.")
         wanted = wanted.astype(np.int64)
-    if steps.any():
+    if steps.any() and not _misses_steps(line, steps, flat, wanted):
         return checks.within(flat, wanted.astype(flat.dtype), steps, note, columns)
     return checks.equal(flat, wanted.astype(flat.dtype), note, columns)
 
@@ -101,10 +106,24 @@ def _steps_of(line: str, arrays: Mapping[str, Array], numbers: Mapping[str, floa
         case ast.Call(func=function, args=given):
             name, given = function_of(function, given)
             if name == CAST and made.of.dtype.kind in "iu":
-                made = FUNCTIONS["trunc"](value_of(ast.unparse(given[0]), arrays, numbers))
+                made = value_of(f"trunc({ast.unparse(given[0])})", arrays, numbers)
     if made.of.dtype.kind != "f":
         return np.zeros(1)
     return np.floor(np.ravel(made.off) * np.finfo(np.float32).eps / 2)
+
+
+_FEWEST_STEPS, _FEWEST_WHOLE = 8, 4
+
+
+def _misses_steps(line: str, steps: Array, found: Array, wanted: Array) -> bool:
+    """Return whether a kernel is off wherever it may be: its roundings are not on one side of all steps of a line such
+    as ceil(x / 3), but floor(x / 3) + 1 is. `steps`: by how much each number may be off."""
+    tree = parse(line)
+    if not isinstance(tree, ast.Call) or function_of(tree.func, tree.args)[0] not in (*STEPS, CAST):
+        return False
+    near = np.broadcast_to(steps > 0, wanted.shape)
+    many = np.count_nonzero(near) >= _FEWEST_STEPS and np.unique(wanted[near]).size >= _FEWEST_WHOLE
+    return bool(many and not np.any(found[near] == wanted[near]))
 
 
 def value_of(line: str, arrays: Mapping[str, Array], numbers: Mapping[str, float]) -> Value:
@@ -172,9 +191,13 @@ def parse(line: str) -> ast.expr:
     return tree
 
 
+_NUMPY = re.compile(r"\b(?:math|numpy)\.(?=[a-z])")
+
+
 def _tree(line: str) -> ast.expr:
     """Return the tree of a line, in which parameters may have words of Python as names; or that of Python's own words,
-    which is no formula but has parts that can be named."""
+    which is no formula but has parts that can be named. `math.pi` is `np.pi`."""
+    line = _NUMPY.sub("np.", line)
     try:
         return ast.parse(KEYWORD.sub(r"\g<0>_", line), mode="eval").body
     except SyntaxError:
@@ -195,6 +218,8 @@ def _refuse_unknown(name: str, line: str) -> None:
 
 
 _INSTEAD = {
+    "digitize": "(x[:, None] >= bins).sum(axis=1)",
+    "isin": "(x[:, None] == values).any(axis=1)",
     "einsum": "the sum with @, .T and sum(axis=...)",
     "histogram": "the bins as whole numbers into np.bincount(bins, minlength=...)",
     "allclose": "the numbers that the kernel shall compute, which are compared within their bound",
@@ -260,13 +285,47 @@ def _evaluate(node: ast.expr, known: Mapping[str, Any], line: str) -> Value:
                 if not given or not isinstance(given[0], ast.List | ast.Tuple):
                     raise NotRunnable(f"{line}: `{name}` takes a list of arrays, as in {name}([x, y]).")
                 return _joined(name, [inner(part) for part in given[0].elts], named)
-            return _called(name, [inner(each) for each in given], named, line)
-    raise NotRunnable(f"{line}: `{ast.unparse(node)}` is none of the operations of a formula.")
+            values = [inner(each) for each in given]
+            if name in STEPS and len(values) == 1 and _is_held(given[0], inner):
+                values = [exact(values[0].of)]
+            return _called(name, values, named, line)
+    raise NotRunnable(f"{line}: `{ast.unparse(node)}` is none of the operations of a formula.{_hint_for(node)}")
+
+
+def _is_held(node: ast.expr, inner: Callable[[ast.expr], Value]) -> bool:
+    """Return whether floats hold a line's numbers and what it adds and multiplies, so that no kernel rounds them."""
+    match node:
+        case ast.Constant() | ast.Name() | ast.Subscript():
+            held = True
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            held = _is_held(operand, inner)
+        case ast.BinOp(left=left, op=ast.Add() | ast.Sub() | ast.Mult(), right=right):
+            held = _is_held(left, inner) and _is_held(right, inner)
+        case _:
+            return False
+    numbers = inner(node).of
+    return held and bool(np.array_equal(numbers, numbers.astype(np.float32)))
+
+
+def _hint_for(node: ast.expr) -> str:
+    """Return what to write in place of an operation of Python, if a formula has something like it."""
+    match node:
+        case ast.BoolOp() | ast.Compare():
+            return " Write (x > 0) & (x < 9), or | for or."
+        case ast.UnaryOp(op=ast.Not()):
+            return " Write ~(x > 0)."
+        case ast.IfExp():
+            return " Write np.where(x > 0, x, 0)."
+        case ast.ListComp() | ast.GeneratorExp():
+            return " Write it with whole arrays, such as x[np.arange(8)]."
+        case ast.Constant(value=complex()) | ast.Attribute(attr="real" | "imag"):
+            return f" {OF_COMPLEX}"
+    return ""
 
 
 def _keyword(each: ast.keyword, inner: Callable[[ast.expr], Value]) -> Any:
     value = inner(each.value)
-    return value if each.arg == "weights" else whole(value)
+    return value if each.arg == "weights" else wholes(value)
 
 
 def _assigned(given: Sequence[ast.expr], inner: Callable[[ast.expr], Value], line: str) -> Value:
@@ -386,7 +445,7 @@ def _called(name: str, values: list[Value], named: dict[str, Any], line: str) ->
         hint = f" Did you mean {near[0]}?" if near else ""
         raise NotRunnable(f"{line}: a formula has no function `{name}`.{hint}")
     if name in _OF_AN_AXIS and len(values) > 1:
-        named = {"axis": whole(values[1]), **named}
+        named = {"axis": wholes(values[1]), **named}
         values = values[:1]
     try:
         return FUNCTIONS[name](*values, **named)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import IntEnum
 from math import isfinite
@@ -18,6 +19,11 @@ def names_in(line: str) -> frozenset[str]:
     return frozenset(name_of(node) for node in _outside_indices(parse(line)) if isinstance(node, ast.Name))
 
 
+def every_name_in(line: str) -> frozenset[str]:
+    """Return all parameters of a line."""
+    return frozenset(name_of(node) for node in ast.walk(parse(line)) if isinstance(node, ast.Name))
+
+
 def moved_in(line: str) -> frozenset[str]:
     """Return the parameters of a line that only moves and compares numbers, such as sort(x); none for other lines."""
     parts = _outside_indices(parse(line))
@@ -26,7 +32,7 @@ def moved_in(line: str) -> frozenset[str]:
 
 def bounds_in(line: str, numbers: Mapping[str, float] | None = None) -> tuple[float, ...] | None:
     """Return the numbers with which a line compares others, also 0 where it asks for a sign, and the whole numbers by
-    which it divides; None if it divides by others, as they may become divisors.
+    which it divides; None if it divides by arrays, as these numbers may become divisors.
 
     `numbers`: the parameters that are numbers.
     """
@@ -36,7 +42,7 @@ def bounds_in(line: str, numbers: Mapping[str, float] | None = None) -> tuple[fl
         for node in nodes
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div | ast.FloorDiv | ast.Mod)
     ]
-    if not all(map(_is_fixed, divisors)):
+    if not all(_is_fixed(_Numbered(numbers or ()).visit(copy.deepcopy(each))) for each in divisors):
         return None
     sides = _compared(nodes)
     written = [side.value for side in sides if isinstance(side, ast.Constant)]
@@ -46,7 +52,8 @@ def bounds_in(line: str, numbers: Mapping[str, float] | None = None) -> tuple[fl
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv | ast.Mod)
         if isinstance(node.right, ast.Constant) and isinstance(node.right.value, int)
     ]
-    passed = [(numbers or {}).get(name_of(side)) for side in sides if isinstance(side, ast.Name)]
+    named = [side for side in (*sides, *divisors) if isinstance(side, ast.Name)]
+    passed = [(numbers or {}).get(name_of(side)) for side in named]
     calls = {function_of(node.func, node.args)[0] for node in nodes if isinstance(node, ast.Call)}
     written += [0] * bool(calls & _OF_ZERO)
     return tuple(each for each in (*written, *passed) if isinstance(each, int | float) and isfinite(each))
@@ -56,6 +63,11 @@ def _compared(nodes: Iterable[ast.AST]) -> list[ast.expr]:
     """Return the sides of a line's comparisons."""
     compared = [node for node in nodes if isinstance(node, ast.Compare)]
     return [side for node in compared for side in (node.left, *node.comparators)]
+
+
+def comparisons_in(line: str) -> list[str]:
+    """Return a line's comparisons."""
+    return [ast.unparse(node) for node in ast.walk(parse(line)) if isinstance(node, ast.Compare)]
 
 
 def added_in(line: str) -> float:
@@ -187,6 +199,15 @@ def powers_in(line: str) -> frozenset[str]:
     return frozenset()
 
 
+def exponents_in(line: str) -> frozenset[str]:
+    """Return the parameters of a line that sums powers of e, if they are in the exponents."""
+    calls = [node for node in ast.walk(parse(line)) if isinstance(node, ast.Call)]
+    named = [function_of(node.func, node.args) for node in calls]
+    sums = any(name in ("sum", "mean", "softmax") for name, _ in named)
+    powers = [given[0] for name, given in named if name in ("exp", "exp2", "softmax") and given and sums]
+    return frozenset(name for part in powers for name in names_in(ast.unparse(part)))
+
+
 def _outside_indices(tree: ast.expr) -> list[ast.AST]:
     """Return the parts of a line that are no indices, without the names of its functions."""
     left: list[ast.AST] = [tree]
@@ -240,7 +261,7 @@ class _Whole(IntEnum):
 _ADDING = frozenset((
     "add", "subtract", "multiply", "negative", "sum", "cumsum", "prod", "cumprod", "dot", "matmul",
     "inner", "vdot", "outer", "convolve", "diff", "square", "trace", "add.reduce", "add.accumulate", "multiply.reduce",
-    "multiply.accumulate",
+    "multiply.accumulate", "kron", "cross",
 ))  # fmt: skip
 _COUNTING = frozenset(("sign", "bitwise_count"))
 _BOUNDED = frozenset((*_ADDING, *_COUNTING, *_MOVES, "abs", "absolute", "floor_divide", "mod", "remainder"))
@@ -248,7 +269,11 @@ _SEEKING = frozenset((
     "max", "min", "maximum", "minimum", "fmax", "fmin", "sort", "sorted", "maximum.reduce", "maximum.accumulate",
     "minimum.reduce", "minimum.accumulate",
 ))  # fmt: skip
-_OF_BITS = frozenset(("bitwise_and", "bitwise_or", "bitwise_xor", "invert"))
+_OF_BITS = frozenset((
+    "bitwise_and", "bitwise_or", "bitwise_xor", "invert", *(
+        f"bitwise_{name}.{how}" for name in ("and", "or", "xor") for how in ("reduce", "accumulate")
+    ),
+))  # fmt: skip
 
 
 def wraps_in(line: str, numbers: Collection[str] = ()) -> frozenset[str]:

@@ -49,6 +49,7 @@ from engine.lab.compilation import Compilation, compilation, refuse_unknown
 from engine.lab.debugger import Debugger, State
 from engine.lab.instances import typed_parameters
 from engine.lab.marks import CompilerWarning
+from engine.lab.reads import Reads
 from engine.lab.recording import block_of, debugger_of, recorder_of, unoptimised, watched
 from engine.lab.setups import check_right, right_of
 from engine.lab.signatures import Parameter, bare, kernels_in
@@ -386,6 +387,24 @@ class OwnKernel:
         handed, step = self._asked(grid, block, args, array_names(self.parameters, None), shared, cooperative)
         given = dict(symbols or {})
         return self._estimated(step, handed, given, seconds, gpu)
+
+    def first_unread(
+        self,
+        grid: Sizes,
+        block: Sizes,
+        args: Sequence[Argument | Structure],
+        *,
+        shared: int = 0,
+        cooperative: bool = False,
+        seconds: float = SECONDS,
+    ) -> dict[str, int]:
+        """Launch once on the emulator, and return for each array the first element that no thread reads, if there is
+        one. NotRunnable, RunFailed."""
+        handed, step = self._asked(grid, block, args, array_names(self.parameters, None), shared, cooperative)
+        reads = Reads()
+        _, placed, _ = self._launched(Device(), step, handed, {}, (reads,), LOCKSTEP, seconds)
+        found = {name: reads.first_unread(placed[name], like.itemsize) for name, like in handed.arrays.items()}
+        return {name: place for name, place in found.items() if place is not None}
 
     def _estimated(
         self, step: Launch, handed: LaunchArguments, given: Mapping[str, Array], seconds: float, gpu: str | None

@@ -26,6 +26,7 @@ from engine.lab.bounded import (
     rounded,
     subtract,
     whole,
+    wholes,
 )
 from engine.records import Array, NotRunnable
 
@@ -73,10 +74,18 @@ def _exp(one: Value) -> Value:
     return rounded(made, made * (one.off + np.where(np.isfinite(x), np.abs(x), 0)), _HALF_UNITS["exp"])
 
 
-def _sum(one: Value, axis: int | None = None, keepdims: int = 0) -> Value:
+Axis = int | tuple[int, ...] | None
+
+
+def _count(one: Value, axis: Axis) -> int:
+    """Return how many numbers an axis, several axes or the whole array have."""
+    return one.of.size if axis is None else int(np.prod(np.take(one.of.shape, axis)))
+
+
+def _sum(one: Value, axis: Axis = None, keepdims: int = 0) -> Value:
     kept = bool(keepdims)
     made = np.sum(one.of, axis=axis, keepdims=kept)
-    count = one.of.size if axis is None else one.of.shape[axis]
+    count = _count(one, axis)
     terms = np.sum(one.terms.astype(np.float64), axis=axis, keepdims=kept)
     squares = np.sum(one.terms.astype(np.float64) ** 2, axis=axis, keepdims=kept)
     spread = SUM * np.sqrt(count) * np.sqrt(squares) + in_turn(np.asarray(made), count)
@@ -97,19 +106,19 @@ def _cumsum(one: Value, axis: int | None = None) -> Value:
     return rounded(made, np.cumsum(one.off, axis=axis) + spread + in_turn(made, count.reshape(shape)), SUM)
 
 
-def _mean(one: Value, axis: int | None = None, keepdims: int = 0) -> Value:
-    count = one.of.size if axis is None else one.of.shape[axis]
+def _mean(one: Value, axis: Axis = None, keepdims: int = 0) -> Value:
+    count = _count(one, axis)
     return divide(_sum(one, axis, keepdims), exact(np.asarray(float(count))))
 
 
-def _prod(one: Value, axis: int | None = None) -> Value:
+def _prod(one: Value, axis: Axis = None) -> Value:
     made = np.asarray(np.prod(one.of, axis=axis))
-    count = one.of.size if axis is None else one.of.shape[axis]
+    count = _count(one, axis)
     return rounded(made, 0.0, 2.0 * count)
 
 
 def _of_axis(name: str) -> Callable[..., Value]:
-    def apply(one: Value, axis: int | None = None, keepdims: int = 0) -> Value:
+    def apply(one: Value, axis: Axis = None, keepdims: int = 0) -> Value:
         made = np.asarray(getattr(np, name)(one.of, axis=axis, keepdims=bool(keepdims)))
         off = np.max(one.off, axis=axis, keepdims=bool(keepdims)) if made.dtype.kind == "f" else np.zeros(made.shape)
         return Value(made, np.asarray(off))
@@ -117,21 +126,21 @@ def _of_axis(name: str) -> Callable[..., Value]:
     return apply
 
 
-def _var(one: Value, axis: int | None = None, ddof: int = 0, keepdims: int = 0) -> Value:
-    count = one.of.size if axis is None else one.of.shape[axis]
+def _var(one: Value, axis: Axis = None, ddof: int = 0, keepdims: int = 0) -> Value:
+    count = _count(one, axis)
     off_mean = subtract(one, _mean(one, axis, 1))
     return divide(_sum(multiply(off_mean, off_mean), axis, keepdims), exact(np.asarray(float(count - ddof))))
 
 
-def _std(one: Value, axis: int | None = None, ddof: int = 0, keepdims: int = 0) -> Value:
+def _std(one: Value, axis: Axis = None, ddof: int = 0, keepdims: int = 0) -> Value:
     return _sqrt(_var(one, axis, ddof, keepdims))
 
 
-def _norm(one: Value, axis: int | None = None, keepdims: int = 0) -> Value:
+def _norm(one: Value, axis: Axis = None, keepdims: int = 0) -> Value:
     return _sqrt(_sum(multiply(one, one), axis, keepdims))
 
 
-def _median(one: Value, axis: int | None = None, keepdims: int = 0) -> Value:
+def _median(one: Value, axis: Axis = None, keepdims: int = 0) -> Value:
     made = _ordered(lambda numbers: np.asarray(np.median(numbers, axis=axis, keepdims=bool(keepdims))), one)
     return rounded(made.of, made.off)
 
@@ -144,7 +153,7 @@ def _cumprod(one: Value, axis: int | None = None) -> Value:
 def _of_ufunc(name: str, how: str) -> Callable[..., Value]:
     """Return `accumulate` or `reduce` of a function that rounds nothing."""
 
-    def apply(one: Value, axis: int | None = 0, keepdims: int = 0) -> Value:
+    def apply(one: Value, axis: Axis = 0, keepdims: int = 0) -> Value:
         more = {"keepdims": bool(keepdims)} if how == "reduce" else {}
         return _ordered(lambda numbers: np.asarray(getattr(getattr(np, name), how)(numbers, axis=axis, **more)), one)
 
@@ -225,14 +234,12 @@ def _moved(name: str) -> Callable[..., Value]:
     """Return a function that moves numbers: the same moves for the bounds."""
 
     def apply(one: Value, *given: Value, **named: int) -> Value:
-        numbers = _sizes(given)
+        if name in ("reshape", "transpose"):
+            sizes = [_sizes(given)] if given else []
+            return Value(getattr(one.of, name)(*sizes), getattr(one.off, name)(*sizes))
         if name in ("repeat", "tile"):
-            room(one.of.size * prod(numbers[:1]))
-        move = getattr(np, name)
-        if name == "transpose" and numbers:
-            return Value(one.of.transpose(numbers), one.off.transpose(numbers))
-        if name == "reshape":
-            return Value(one.of.reshape(numbers), one.off.reshape(numbers))
+            room(one.of.size * prod(_sizes(given[:1])))
+        move, numbers = getattr(np, name), [wholes(each) for each in given]
         return Value(move(one.of, *numbers, **named), move(one.off, *numbers, **named))
 
     return apply
@@ -336,15 +343,38 @@ def _diff(one: Value) -> Value:
     return subtract(indexed(one, (..., slice(1, None))), indexed(one, (..., slice(None, -1))))
 
 
+def _dot(one: Value, two: Value) -> Value:
+    if max(one.of.ndim, two.of.ndim) > 2:
+        raise ValueError("dot takes matrices and vectors: write @ for the products of several matrices")
+    return matmul(one, two)
+
+
 def _inner(one: Value, two: Value) -> Value:
-    return matmul(one, _moved("transpose")(two))
+    return _dot(one, _moved("transpose")(two))
+
+
+def _cross(one: Value, two: Value) -> Value:
+    if one.of.shape[-1:] != (3,) or two.of.shape[-1:] != (3,):
+        raise ValueError("cross takes vectors of three numbers")
+    sides = [[indexed(each, (..., (place + more) % 3)) for place in range(3)] for each, more in
+             ((one, 1), (two, 2), (one, 2), (two, 1))]  # fmt: skip
+    made = [subtract(multiply(a, b), multiply(c, d)) for a, b, c, d in zip(*sides, strict=True)]
+    return Value(np.stack([each.of for each in made], -1), np.stack([each.off for each in made], -1))
+
+
+def _kron(one: Value, two: Value) -> Value:
+    if one.of.ndim != 2 or two.of.ndim != 2:
+        raise ValueError("kron takes two matrices")
+    made = multiply(indexed(one, (slice(None), None, slice(None), None)), indexed(two, (None, slice(None), None)))
+    shape = [a * b for a, b in zip(one.of.shape, two.of.shape, strict=True)]
+    return Value(made.of.reshape(shape), made.off.reshape(shape))
 
 
 def _vdot(one: Value, two: Value) -> Value:
     return matmul(_moved("ravel")(one), _moved("ravel")(two))
 
 
-def _ptp(one: Value, axis: int | None = None, keepdims: int = 0) -> Value:
+def _ptp(one: Value, axis: Axis = None, keepdims: int = 0) -> Value:
     return subtract(_of_axis("max")(one, axis, keepdims), _of_axis("min")(one, axis, keepdims))
 
 
@@ -409,12 +439,12 @@ FUNCTIONS: dict[str, Callable[..., Value]] = {
     **{name: _stepped(name) for name in STEPS},
     "add": add, "subtract": subtract, "multiply": multiply, "divide": divide, "true_divide": divide, "power": power,
     "negative": lambda one: Value(-one.of, one.off), "reciprocal": lambda one: divide(exact(np.asarray(1.0)), one),
-    "dot": matmul, "matmul": matmul, "inner": _inner, "vdot": _vdot, "outer": _outer, "convolve": _convolve,
+    "dot": _dot, "matmul": matmul, "inner": _inner, "vdot": _vdot, "outer": _outer, "convolve": _convolve,
     "correlate": _correlate, "ptp": _ptp, "linspace": _linspace, "logaddexp": _logaddexp, "nonzero": _nonzero,
     "array_equal": lambda one, two: exact(np.asarray(np.array_equal(one.of, two.of))), "pow": power, "average": _mean,
     "sorted": _sorted, "flatten": _moved("ravel"), "copy": lambda one: one, "array": lambda one: one,
     "identity": _eye, "full_like": lambda one, number: _full(exact(np.asarray(one.of.shape)), number),
-    "where": _where, "pad": _pad, "take": _take,
+    "where": _where, "pad": _pad, "take": _take, "cross": _cross, "kron": _kron,
     "arange": _arange, "zeros": _filled(0.0), "ones": _filled(1.0), "full": _full, "eye": _eye, "bincount": _bincount,
     "zeros_like": lambda one: exact(np.zeros_like(one.of)), "ones_like": lambda one: exact(np.ones_like(one.of)),
     "len": lambda one: exact(np.asarray(len(one.of))),

@@ -16,7 +16,7 @@ from engine.records import Array, NotRunnable
 _MOST_PAIRS = 90  # that are looked at
 _FAR, _NEAR = 1 << 16, 1 << 8  # from a number to another one with the same low bits; squares of near ones are ints
 
-_ALIKE = (2, 4)  # the trials without an odd number
+ALIKE = (2, 4)  # the trials without an odd number
 _LAST, _FIRST = 7, 6  # the trials from which on it is the last one, and in which it is the first one
 
 Pair = tuple[float, float, str]  # the number that is everywhere, the odd one, and the array in which it is
@@ -24,21 +24,22 @@ Pair = tuple[float, float, str]  # the number that is everywhere, the odd one, a
 
 def numbers_that_decide(
     line: str, arrays: Mapping[str, Array], names: Sequence[str], numbers: Mapping[str, float], near: Sequence[float],
-    trial: int,
+    trial: int, place: int | None = None,
 ) -> dict[str, Array]:  # fmt: skip
     """Return the arrays `names` of a line's `arrays`, full of one number; in most trials one element of one array is
     another number, and the line has another value. Empty if no two numbers do that.
 
-    `numbers`: the other parameters. `near`: what the line or the kernel compares numbers with.
+    `numbers`: the other parameters. `near`: what the line or the kernel compares numbers with. `place`: of the odd
+    number; None: that of the trial.
     """
-    pairs = _deciding(line, arrays, names, numbers, near, trial)
+    pairs = _deciding(line, arrays, names, numbers, near, trial, place)
     if not pairs:
         return {}
     one, odd, name = pairs[(trial // 2 - 1) % len(pairs)]  # the first such trial is the second one
-    if trial == _ALIKE[-1] and len({_value(line, arrays, names, each, numbers) for each in (one, odd)}) == 1:
+    if trial == ALIKE[-1] and len({_value(line, arrays, names, each, numbers) for each in (one, odd)}) == 1:
         one = odd  # such as argmax(x > 3), which has one value if none is larger, and if all are
     made = _filled(arrays, names, one)
-    return made if trial in _ALIKE else _with_odd(made, name, odd, trial)
+    return made if trial in ALIKE else _with_odd(made, name, odd, trial, place)
 
 
 def _value(
@@ -50,7 +51,7 @@ def _value(
 
 def _deciding(
     line: str, arrays: Mapping[str, Array], names: Sequence[str], numbers: Mapping[str, float], near: Sequence[float],
-    trial: int,
+    trial: int, place: int | None,
 ) -> list[Pair]:  # fmt: skip
     """Return the pairs that decide: two numbers with the same low bits, then those from one value of the line, in turn
     with those from another."""
@@ -62,7 +63,8 @@ def _deciding(
         made = _filled(arrays, names, one)
         try:
             before, after = (
-                value_of(line, {**arrays, **each}, numbers).of for each in (made, _with_odd(made, name, odd, trial))
+                value_of(line, {**arrays, **each}, numbers).of
+                for each in (made, _with_odd(made, name, odd, trial, place))
             )
         except NotRunnable:
             return []
@@ -106,9 +108,9 @@ def _filled(arrays: Mapping[str, Array], names: Sequence[str], one: float) -> di
     return {name: np.full(arrays[name].shape, one).astype(arrays[name].dtype) for name in names}
 
 
-def _with_odd(made: Mapping[str, Array], name: str, odd: float, trial: int) -> dict[str, Array]:
+def _with_odd(made: Mapping[str, Array], name: str, odd: float, trial: int, place: int | None) -> dict[str, Array]:
     changed = made[name].copy()
-    changed.flat[place_of(changed.size, trial)] = odd
+    changed.flat[place_of(changed.size, trial) if place is None else min(place, changed.size - 1)] = odd
     return {**made, name: changed}
 
 

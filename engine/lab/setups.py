@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.lab.arguments import ARRAY, Argument, Structure, argument_of, written_fields
+from engine.lab.arguments import ARRAY, Argument, Structure, argument_of, arrays_and_numbers, written_fields
 from engine.lab.expressions import evaluate
 from engine.lab.formula import check as check_formula
 from engine.lab.formula import parse, part_too_large
@@ -361,7 +361,7 @@ def check_right(right: Right | Formula, passed: Mapping[str, object], after: Map
 
     NotRunnable: an array or a number is missing, or they do not fit together.
     """
-    arrays, numbers = _known(passed)
+    arrays, numbers = arrays_and_numbers(passed)
     if right.out not in after:
         raise NotRunnable(f"The kernel has no array `{right.out}`; it has {', '.join(after) or 'none'}.")
     if isinstance(right, Formula):
@@ -373,14 +373,8 @@ def check_right(right: Right | Formula, passed: Mapping[str, object], after: Map
 
 def too_large_part(right: Formula, passed: Mapping[str, object], kind: np.dtype[Any]) -> str | None:
     """Return the shortest part of a formula that has a number larger than a floating-point type can hold, if any."""
-    arrays, numbers = _known(passed)
+    arrays, numbers = arrays_and_numbers(passed)
     return part_too_large(right.line, _named(arrays), numbers, kind)
-
-
-def _known(passed: Mapping[str, object]) -> tuple[dict[str, Array], dict[str, Any]]:
-    """Return the arrays and the numbers of a launch's arguments, by name."""
-    arrays = {name: one for name, one in passed.items() if isinstance(one, np.ndarray)}
-    return arrays, {name: one for name, one in passed.items() if isinstance(one, int | float | np.number)}
 
 
 def _named(arrays: Mapping[str, Array]) -> dict[str, Array]:

@@ -9,13 +9,21 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from math import prod
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 
-from engine.lab.arguments import array_names, as_held
+from engine.lab.arguments import array_names, arrays_and_numbers, as_held, is_number
 from engine.lab.formula import value_of
-from engine.lab.formula_traits import choices_in, divisors_in, factors_in, indices_in, names_in, places_in
+from engine.lab.formula_traits import (
+    choices_in,
+    divisors_in,
+    every_name_in,
+    factors_in,
+    indices_in,
+    names_in,
+    places_in,
+)
 from engine.lab.kernels import OwnKernel
 from engine.lab.references import reference_named
 from engine.lab.setups import Formula, Launching, Right, Setup
@@ -41,6 +49,27 @@ def vary_parameters(setup: Setup, made: Launching, own: OwnKernel, trial: int, p
             places = indices | (_parts_of_sides(setup, passed) & places_in(right.line))
             return passed | _other_places(right, passed, places, places_of, prod(made.grid) * prod(made.block))
     return passed
+
+
+def other_numbers(setup: Setup, made: Launching, own: OwnKernel) -> dict[str, int]:
+    """Return another number for each whole number that is written in the launch and named in the line, if the line has
+    another value with it. A size of an array is none of them."""
+    right, found = setup.right, dict[str, int]()
+    if not isinstance(right, Formula):
+        return found
+    passed = vary_parameters(setup, made, own, 0, 0)
+    arrays, numbers = arrays_and_numbers(passed)
+    named = _typed(setup, passed) & every_name_in(right.line)
+    whole = (name for name in named if isinstance(passed[name], int) and passed[name] not in {0, *_sides(passed)})
+    for name in sorted(whole):
+        other = _smaller_or_larger(passed[name], 1)[0] if abs(passed[name]) > 1 else 0
+        try:
+            before, after = (value_of(right.line, arrays, {**numbers, **each}).of for each in ({}, {name: other}))
+        except NotRunnable:
+            continue
+        if not np.array_equal(before, after):
+            found[name] = other
+    return found
 
 
 def _of_reference(
@@ -108,8 +137,7 @@ def _smaller_or_larger(place: int, trial: int) -> tuple[int, ...]:
 def _fits_with(right: Formula, passed: Mapping[str, Any], other: Mapping[str, int], threads: int) -> bool:
     """Return whether a line's value with another place fits its array and its threads; a larger place leaves its size
     as it was, and so does a smaller one if the launch passes that size as well."""
-    arrays = {name: one for name, one in passed.items() if isinstance(one, np.ndarray)}
-    numbers = {name: one for name, one in passed.items() if is_number(one)}
+    arrays, numbers = arrays_and_numbers(passed)
     out = arrays.get(right.out)
     ((name, place),) = other.items()
     if out is None or place == numbers[name]:
@@ -155,8 +183,3 @@ def _sides(passed: Mapping[str, Any]) -> set[int]:
 def _typed(setup: Setup, passed: Mapping[str, Any]) -> set[str]:
     """Return the whole numbers that are written in the launch."""
     return {name for name, words in zip(passed, setup.arguments, strict=True) if re.fullmatch(r"-?\d+", words)}
-
-
-def is_number(argument: object) -> TypeGuard[int | float]:
-    """Return whether an argument is a single number."""
-    return isinstance(argument, int | float)

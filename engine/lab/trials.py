@@ -7,21 +7,23 @@ fitting(setup, made, own, trial) -> Launching
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from engine.catalogue.data import extremes, turned_place
-from engine.lab.arguments import array_names
-from engine.lab.formula import largest_whole
+from engine.lab.arguments import array_names, arrays_and_numbers
+from engine.lab.formula import largest_whole, value_of
 from engine.lab.formula_traits import (
     added_in,
     adds_in,
     bounds_in,
     compares_plainly,
+    comparisons_in,
     counted_in,
+    exponents_in,
     is_decided,
     moved_in,
     names_in,
@@ -30,10 +32,10 @@ from engine.lab.formula_traits import (
 )
 from engine.lab.kernel_traits import compared_with, stored_only
 from engine.lab.kernels import OwnKernel
-from engine.lab.odd_one import numbers_that_decide, place_of
+from engine.lab.odd_one import ALIKE, numbers_that_decide, place_of
 from engine.lab.references import reference_named
 from engine.lab.setups import Formula, Launching, Right, Setup
-from engine.lab.trial_parameters import is_number, vary_parameters
+from engine.lab.trial_parameters import vary_parameters
 from engine.records import Array, NotRunnable
 
 ORDERS = ("independent:1", "waves:1")  # beside the one that was asked for
@@ -54,6 +56,8 @@ _SAFE = 2**14  # sums of a few squares of such numbers are ints
 _BEYOND_INT = 2**22 + 1  # times 512 and more is no int
 # exp() of numbers near these is 0 in every type, and infinite near their opposites; a guess of a maximum is larger.
 _SHIFT, _SHIFT_OF_HALF = -2e6, -3e4
+_SHIFT_OF_SUM = -300.0  # exp() of such numbers is 0 or infinite in a float, but not in a double
+_MOST_HALVED = 12  # times, of numbers that are too large for the bounds of a line
 
 
 _FINDS = re.compile(
@@ -67,7 +71,7 @@ _SEARCHES = re.compile(r"\b(max|min|argmax|argmin|maximum|minimum|sort|sorted|ar
 def searches(right: Right | Formula | None) -> bool:
     """Return whether the answer may be one of the numbers, which a kernel may leave out."""
     if isinstance(right, Formula):
-        return is_decided(right.line) or bool(_SEARCHES.search(right.line))
+        return is_decided(right.line) or bool(_SEARCHES.search(right.line) or exponents_in(right.line))
     return right is not None and reference_named(right.reference).searches
 
 
@@ -78,16 +82,25 @@ def ends_for(right: Right | Formula | None) -> tuple[int | None, ...]:
     return (None, *ENDS) if searches(right) and not shows_all else (None,)
 
 
+def reading_trials(right: Right | Formula | None) -> tuple[tuple[int, tuple[int, ...]], ...]:
+    """Return the trials in which a search has to read every number, each with those in which one number decides."""
+    if not searches(right):
+        return ()
+    decided = isinstance(right, Formula) and is_decided(right.line)
+    return tuple((trial, (trial + 1,)) for trial in ALIKE) if decided else ((0, ENDS),)
+
+
 def trial_of(schedule: str | None) -> int:
     """Return the number of the trial that has this order; 0: the launch that was asked for."""
     return SEARCHED.index(schedule) + 1 if schedule in SEARCHED else 0
 
 
 def fitting(
-    setup: Setup, made: Launching, own: OwnKernel, trial: int = 0, places_of: int | None = None
+    setup: Setup, made: Launching, own: OwnKernel, trial: int = 0, places_of: int | None = None, odd: int | None = None
 ) -> Launching:  # fmt: skip
     """Return the launch with the arguments that its reference needs: random numbers that are indices of the answer, and
-    in further trials other factors, places and numbers. `places_of`: the trial of the places, if it is another one."""
+    in further trials other factors, places and numbers. `places_of`: the trial of the places, if it is another one.
+    `odd`: where the number stands that decides a search; None: where it belongs in the trial."""
     right = setup.right
     if right is None or len(made.arguments) != len(own.parameters):
         return made
@@ -99,9 +112,9 @@ def fitting(
         passed |= _without_content(setup, passed, own)
     if isinstance(right, Formula):
         floats = {name for name, parameter in zip(names, own.parameters, strict=True) if parameter.kind == "f"}
-        passed |= _of_formula(right, passed, filled, floats, trial, own)
+        passed |= _of_formula(right, passed, filled, floats, trial, own, odd)
     else:
-        passed |= _of_reference(right, passed, filled, trial)
+        passed |= _of_reference(right, passed, filled, trial, odd)
     return replace(made, arguments=tuple(passed.values()))
 
 
@@ -125,7 +138,9 @@ def no_number(dtype: np.dtype[Any]) -> Any:
     return dtype.type(np.nan) if dtype.kind == "f" else np.frombuffer(b"\xb5" * dtype.itemsize, dtype)[0]
 
 
-def _of_reference(right: Right, passed: Mapping[str, Any], filled: set[str], trial: int) -> dict[str, Array]:
+def _of_reference(
+    right: Right, passed: Mapping[str, Any], filled: set[str], trial: int, odd: int | None
+) -> dict[str, Array]:
     """Return the arrays with other numbers, of `filled`: those with random numbers."""
     reference = reference_named(right.reference)
     changed = dict[str, Array]()
@@ -142,7 +157,7 @@ def _of_reference(right: Right, passed: Mapping[str, Any], filled: set[str], tri
     if reference.counts and read.dtype.kind in "iu" and isinstance(out, np.ndarray) and out.size:
         changed[name] = (np.abs(read.astype(np.int64)) % out.size).astype(read.dtype)
     if reference.searches and read.dtype.kind in "iuf" and read.size and trial in ENDS:
-        changed[name] = _with_extreme(read, trial)
+        changed[name] = _with_extreme(read, trial, odd)
     elif reference.searches and read.dtype.kind in "iuf" and read.size and trial > 1 and trial % 2:
         changed[name] = _extremes(read, trial, 1)
     if reference.moves and trial == LARGE and read.dtype.kind in "iuf":
@@ -156,35 +171,41 @@ def _of_reference(right: Right, passed: Mapping[str, Any], filled: set[str], tri
 
 
 def _of_formula(
-    right: Formula, passed: Mapping[str, Any], filled: set[str], floats: set[str], trial: int, own: OwnKernel
-) -> dict[str, Any]:
+    right: Formula, passed: Mapping[str, Any], filled: set[str], floats: set[str], trial: int, own: OwnKernel,
+    odd: int | None,
+) -> dict[str, Any]:  # fmt: skip
     """Return the arrays with other numbers, of `filled`: those of a line that only moves and compares numbers have any
     number of their type. `floats`: the parameters that are single floats."""
     out = passed.get(right.out)
-    arrays = {name: one for name, one in passed.items() if isinstance(one, np.ndarray) and name in filled and one.size}
+    every, numbers = arrays_and_numbers(passed)
+    arrays = {name: one for name, one in every.items() if name in filled and one.size}
     used, moved, powers = names_in(right.line), moved_in(right.line), powers_in(right.line)
-    fractions = floats | {name for name, one in passed.items() if isinstance(one, np.ndarray) and one.dtype.kind == "f"}
-    few = {name for name, one in passed.items() if isinstance(one, int) and 0 < one < 32}
+    fractions = floats | {name for name, one in every.items() if one.dtype.kind == "f"}
+    few = {name for name, one in numbers.items() if isinstance(one, int) and 0 < one < 32}
     wraps = frozenset[str]() if fractions & used else wraps_in(right.line, few)
     decided = [name for name, array in arrays.items() if name in used and array.dtype.kind in "iuf"]
-    numbers = {name: one for name, one in passed.items() if is_number(one)}
     if trial >= LARGE and decided and is_decided(right.line):
-        every = {name: one for name, one in passed.items() if isinstance(one, np.ndarray)}
         near = _near(right.line, numbers, own, arrays[decided[0]].dtype)
-        found = numbers_that_decide(right.line, every, decided, numbers, near, trial)
+        found = numbers_that_decide(right.line, every, decided, numbers, near, trial, odd)
         if found:
             return _in_signed_words(found)
     if trial == LARGE and not moved and not wraps and adds_in(right.line) and isinstance(out, np.ndarray):
         words = [name for name in arrays if name in used and _are_words(out, arrays[name])]
-        found = _as_large_as_fits(right.line, passed, words, numbers)
+        found = _as_large_as_fits(right.line, every, words, numbers)
         if found:
             return _in_signed_words(found)
     changed = dict[str, Any]()
+    summed = _with_finite_sums(right.line, every, exponents_in(right.line) & {*arrays}, numbers, trial)
+    halved = _times_halved(right.line, every, decided, numbers) if trial == _EQUAL and not moved else 0
     seeks = _FINDS.search(right.line) is not None
     finds = bool(moved) and seeks  # the largest number has its place in trial _EQUAL
     for place, (name, array) in enumerate(arrays.items()):
-        if seeks and name in used and array.dtype.kind in "iuf" and (trial in ENDS or (trial > LARGE and not moved)):
-            changed[name] = _with_extreme(array, trial)
+        if trial and name in powers and array.dtype.kind == "f":
+            changed[name] = _powers(array, trial, _SHIFT_OF_HALF if array.itemsize == 2 else _SHIFT)
+        elif trial and name in summed and array.dtype.kind == "f":
+            changed[name] = _powers(array, trial, _SHIFT_OF_SUM)
+        elif seeks and name in used and array.dtype.kind in "iuf" and (trial in ENDS or (trial > LARGE and not moved)):
+            changed[name] = _with_extreme(array, trial, odd)
         elif name in moved and trial >= LARGE and trial not in ENDS:
             sorts = re.search(r"sort(ed)?\b", right.line) is not None
             made = _falling(array) if sorts and trial == _FALLING else _moved(array, trial, place)
@@ -193,30 +214,62 @@ def _of_formula(
             if finds and trial == LARGE and array.size > 1 and not sorts:
                 made = _with_second(made, least=_FINDS_LEAST.search(right.line) is not None)
             bounds = finds and trial == _TIES and array.dtype.kind in "iuf"
-            changed[name] = _with_near(made, right.line, numbers, own) if bounds else made
+            changed[name] = _with_near(made, right.line, numbers, own, place) if bounds else made
         elif trial == LARGE and name in used and isinstance(out, np.ndarray) and _is_wider(out, array):
             changed[name] = _largest(array)
         elif trial == LARGE and name in wraps and isinstance(out, np.ndarray) and _are_words(out, array):
             changed[name] = _of_whole_range(array, np.random.default_rng([place, trial]))
         elif trial == LARGE and name in used and array.dtype.kind in "iu" and array.itemsize == 8:
             changed[name] = array * array.dtype.type(_BEYOND_INT)
-        elif trial and name in powers and array.dtype.kind == "f":
-            changed[name] = _powers(array, trial)
         elif trial == LARGE and name in used and added_in(right.line) and array.dtype in (np.float32, np.float64):
             changed[name] = _beside(array, added_in(right.line))
         elif trial == _EQUAL and not finds and name in used and array.dtype.kind in "iuf":
-            changed[name] = _with_near(array, right.line, numbers, own)
+            changed[name] = _with_near(array, right.line, numbers, own, place)
+            middle = slice(array.size // 4, array.size // 4 * 3)
+            changed[name].flat[middle] = _halved(array, halved).flat[middle] if halved else changed[name].flat[middle]
         elif trial == _EQUAL and name in counted_in(right.line):
             changed[name] = np.where(np.arange(array.size).reshape(array.shape) % 5 == 1, 0, array).astype(array.dtype)
     return _in_signed_words(changed)
 
 
+def _times_halved(line: str, arrays: Mapping[str, Array], names: Sequence[str], numbers: Mapping[str, float]) -> int:
+    """Return how often the numbers of the arrays `names` are halved until what a line computes is about as often larger
+    as smaller than what it compares it with."""
+    comparisons = [] if compares_plainly(line) else comparisons_in(line)
+
+    def rarer(times: int) -> float:
+        """Return the share of the rarer truth."""
+        made = {**arrays, **{name: _halved(arrays[name], times) for name in names}}
+        shares = [float(np.mean(value_of(each, made, numbers).of)) for each in comparisons]
+        return min(min(share, 1 - share) for share in shares)
+
+    try:
+        return max(range(_MOST_HALVED), key=rarer) if comparisons else 0
+    except NotRunnable:
+        return 0
+
+
+def _halved(numbers: Array, times: int) -> Array:
+    made: Array = numbers / 2**times if numbers.dtype.kind == "f" else numbers >> times
+    return made.astype(numbers.dtype)
+
+
+def _with_finite_sums(
+    line: str, arrays: Mapping[str, Array], names: Collection[str], numbers: Mapping[str, float], trial: int
+) -> Collection[str]:
+    """Return the arrays `names` if a line has a finite value also of the powers of their numbers."""
+    made = {name: _powers(arrays[name], trial, _SHIFT_OF_SUM) for name in names if arrays[name].dtype.kind == "f"}
+    try:
+        return names if made and np.isfinite(value_of(line, {**arrays, **made}, numbers).of).all() else ()
+    except NotRunnable:
+        return ()
+
+
 def _as_large_as_fits(
-    line: str, passed: Mapping[str, Any], names: Sequence[str], numbers: Mapping[str, float]
+    line: str, arrays: Mapping[str, Array], names: Sequence[str], numbers: Mapping[str, float]
 ) -> dict[str, Array]:
     """Return the arrays `names` with numbers as large as leave room in 32 bits for all parts of a line, every second
     one of any size; none if those are hardly larger than usual."""
-    arrays = {name: one for name, one in passed.items() if isinstance(one, np.ndarray)}
     whole = dict[str, Array]()
     for place, name in enumerate(names):
         make = np.random.default_rng([place, LARGE])
@@ -258,24 +311,26 @@ def _beside(numbers: Array, added: float) -> Array:
     return made if size else numbers
 
 
-def _powers(numbers: Array, trial: int) -> Array:
+def _powers(numbers: Array, trial: int, shift: float) -> Array:
     """Return numbers of which exp() is 0, or infinite for one in each row, unless the largest is subtracted."""
-    made, shift = numbers.astype(np.float64), _SHIFT_OF_HALF if numbers.itemsize == 2 else _SHIFT
+    made, count = numbers.astype(np.float64), numbers.shape[-1]
     if trial == LARGE:
         made += shift
     else:
-        made[..., turned_place(made.shape[-1], trial)] -= shift
+        made[..., count - 1 if trial in ENDS else turned_place(count, trial)] -= shift
     return made.astype(numbers.dtype)
 
 
-def _with_near(array: Array, line: str, numbers: Mapping[str, float], own: OwnKernel) -> Array:
-    """Return numbers of which some are near those with which a line and its kernel compare. The smallest numbers are
+def _with_near(array: Array, line: str, numbers: Mapping[str, float], own: OwnKernel, place: int) -> Array:
+    """Return numbers of which some are near those with which a line and its kernel compare. `place`: of the array
+    among several, as each has them elsewhere. The smallest numbers are
     among them only if the line itself compares with 0: a function such as powf does so, too."""
     near = _near(line, numbers, own, array.dtype)
-    return _with_bounds(array, near, [one for one in near if one or 0 in (bounds_in(line, numbers) or ())])
+    beside = [one for one in near if one or 0 in (bounds_in(line, numbers) or ())]
+    return _with_bounds(array, near, beside, place)
 
 
-def _with_bounds(numbers: Array, bounds: Sequence[float], beside: Sequence[float]) -> Array:
+def _with_bounds(numbers: Array, bounds: Sequence[float], beside: Sequence[float], own: int) -> Array:
     """Return numbers of which some are equal to these bounds, one more and one less, and the next ones of their type to
     those of `beside`, as far as their type has them."""
     made = numbers.copy()
@@ -289,10 +344,10 @@ def _with_bounds(numbers: Array, bounds: Sequence[float], beside: Sequence[float
         following = (np.nextafter(near, kind(np.inf)), np.nextafter(near, kind(-np.inf)))
         fit += [np.copysign(max(abs(value), least), value) for value in np.concatenate(following)]
     for place, value in enumerate(fit, 1):
-        made.flat[place :: 2 + len(fit)] = value
+        made.flat[place :: 2 + len(fit) + own] = value
     last = made.flat[-(made.size // 4) :] if fit else made[:0]
     if last.size:  # there they are neighbours, each of each other
-        made.flat[-last.size :] = np.random.default_rng(last.size).permutation(last)
+        made.flat[-last.size :] = np.random.default_rng([last.size, own]).permutation(last)
     return made
 
 
@@ -317,10 +372,10 @@ def _with_second(numbers: Array, least: bool) -> Array:
     return made
 
 
-def _with_extreme(numbers: Array, trial: int) -> Array:
+def _with_extreme(numbers: Array, trial: int, odd: int | None) -> Array:
     """Return numbers of which the largest, in even trials the smallest, is at an end or at a border; if it is at an
     end, the smallest or the largest is at the other one."""
-    made, place = numbers.copy(), place_of(numbers.size, trial)
+    made, place = numbers.copy(), place_of(numbers.size, trial) if odd is None else min(odd, numbers.size - 1)
     other = {0: numbers.size - 1, numbers.size - 1: 0}.get(place)
     for to, largest in ((other, not trial % 2), (place, bool(trial % 2))):
         at = int(made.argmax() if largest else made.argmin())

@@ -72,6 +72,9 @@ RIGHT = (
     ("y = (0.299 * x + 0.587 * x + 0.114 * x).astype(np.uint8)", "const unsigned char *x, unsigned char *y", "",
      "y[i] = 0.299f * x[i] + 0.587f * x[i] + 0.114f * x[i];"),
     ("y = np.floor(x * 0.1)", "const float *x, int *y", "", "y[i] = floorf(x[i] * 0.1f);"),
+    ("y = np.ceil(x / 3)", FLOATS, "", "y[i] = ceilf(x[i] * (1.0f / 3));"),
+    ("y = np.floor(x + 0.5)", "const float *x, int *y", "", "y[i] = floorf(x[i] + 0.5f);"),
+    ("y = (x / 7).astype(int)", "const float *x, int *y", "", "y[i] = __fdividef(x[i], 7);"),
     ("y = np.exp(x / 1000)", FLOATS, "",
      "float t = x[i] / 1000; y[i] = 1 + t * (1 + t / 2 * (1 + t / 3 * (1 + t / 4)));"),
     ("y = np.sin(x) * np.sin(x)", FLOATS, "", "y[i] = 1 - cosf(x[i]) * cosf(x[i]);"),
@@ -121,6 +124,10 @@ def test_a_right_kernel_is_right(line: str, parameters: str, arguments: str, bod
             "y[i] = max(-10, min(10, x[i]));",
         ),
         ("y = a * x", f"float a, {FLOATS}", "2", "y[i] = (int)a * x[i];"),
+        # the other side of every step, and of steps that nothing rounds
+        ("y = np.ceil(x / 3)", FLOATS, "", "y[i] = floorf(x[i] / 3) + 1;"),
+        ("y = np.floor(x / 3)", "const float *x, int *y", "", "y[i] = (int)ceilf(x[i] / 3) - 1;"),
+        ("y = np.floor(x + 0.5)", "const float *x, int *y", "", "y[i] = rintf(x[i]);"),
         # what is too small, or is counted wrong, stays wrong
         ("y = 1 / (1 + np.exp(-x))", FLOATS, "", "y[i] = x[i] < -7 ? 0 : 1 / (1 + expf(-x[i]));"),
         ("y = np.tanh(x)", FLOATS, "", "y[i] = fabsf(x[i]) < 0.01f ? 0 : tanhf(x[i]);"),
@@ -180,6 +187,23 @@ def test_a_last_part_of_a_block_that_is_left_out_is_found_at_another_size(
     assert (found.remark is None) == right
     if not right:
         assert found.remark and found.remark.startswith("Right at this N, but not at N = 127.")
+
+
+@pytest.mark.sampled(quick=2)
+@pytest.mark.parametrize(
+    ("line", "start", "body"),
+    [
+        ("r = (x < 0).any()", "zeros", "if (x[i] < 0) *r = 1;"),
+        ("r = (x == z).all()", "1", "if (x[i] != z[i]) *r = 0;"),
+        ("r = x.max()", "-2147483648", "atomicMax(r, x[i]);"),
+        ("r = min(z)", "2147483647", "atomicMin(r, z[i]);"),
+    ],
+)
+def test_an_element_that_no_thread_reads_decides(line: str, start: str, body: str) -> None:
+    call = f"f<<<(n + 127) / 128, 128>>>(int32[n]=random, int32[n]=random, int32[1]={start}, n)"
+    for left_out, status in (("i < 0", "ok"), ("i % 64 == 37", "wrong")):
+        text = ELEMENT % ("const int *x, const int *z, int *r", f"if (!({left_out})) {{ {body} }}")
+        assert check_own(setup_of(call, line), 500, text, "mine.cu").measurement.status == status
 
 
 def test_a_number_with_the_low_bits_of_zero_is_not_zero() -> None:
@@ -249,6 +273,30 @@ def test_a_radius_that_the_kernel_ignores_is_smaller_in_a_trial() -> None:
         assert check_own(setup, 300, text.replace("R)", f"{radius})"), "mine.cu").measurement.status == status
 
 
+@pytest.mark.sampled(quick=2)
+@pytest.mark.parametrize(
+    ("line", "size", "body", "wrong"),
+    [
+        ("y = x[:k]", "n", "if (i < k) y[i] = x[i];", "i < 100"),
+        ("y = x[::k]", "n / 100", "if (i < n / k) y[i] = x[i * k];", "i * 100"),
+        (
+            "y = np.where(np.arange(x.size) >= x.size - k, x, 0)",
+            "n",
+            "if (i < n) y[i] = i >= n - k ? x[i] : 0;",
+            "n - 100",
+        ),
+    ],
+)
+def test_a_number_that_the_kernel_ignores_is_named(line: str, size: str, body: str, wrong: str) -> None:
+    text = "__global__ void f(const int *x, int *y, int k, int n) { int i = blockIdx.x * 128 + threadIdx.x; %s }"
+    setup = setup_of(f"f<<<(n + 127) / 128, 128>>>(int32[n]=random, int32[{size}], 100, n)", line)
+    right, near = (
+        check_own(setup, 500, text % each, "mine.cu") for each in (body, body.replace(wrong.replace("100", "k"), wrong))
+    )
+    assert (right.measurement.status, right.remark) == ("ok", None)
+    assert near.measurement.status == "wrong" or str(near.remark).endswith("the kernel may ignore `k`.")
+
+
 def test_a_radius_stays_that_of_its_weights() -> None:
     text = """__global__ void f(const int *x, const int *w, int *y, int r, int n) {
         int i = blockIdx.x * 128 + threadIdx.x + r, sum = 0;
@@ -302,3 +350,69 @@ def test_divisors_and_plain_comparisons() -> None:
         "where(x > 0, 7 // x, 0)"
     ) is None
     assert added_in("x * 0.001 + 1e-5 + y") == 1e-5 and choices_in("clip(x, a, b) + (x > c) * b") == {"a", "c", "x"}
+
+
+ROWS = """__global__ void f(const float *x, float *y, int n) {
+    int i = blockIdx.x * 64 + threadIdx.x;
+    if (i >= n) return;
+    float most = START, sum = 0;
+    for (int k = 0; k < 10; k++) most = fmaxf(most, x[10 * i + k]);
+    for (int k = 0; k < 10; k++) sum += expf(x[10 * i + k] - most);
+    y[i] = most + logf(sum);
+}"""
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "y = np.log(np.exp(x).sum(axis=1))",
+        "m = x.max(axis=1); y = m + np.log(np.exp(x - m[:, None]).sum(axis=1))",
+    ],
+)
+def test_the_largest_of_exponents_may_be_far_below_0_and_at_any_place(line: str) -> None:
+    setup = setup_of("f<<<(n + 63) / 64, 64>>>(float32[n, 10]=random, float32[n], n)", line)
+    for start, last, status in (
+        ("-INFINITY", "k < 10", "ok"),
+        ("0", "k < 10", "wrong"),
+        ("-INFINITY", "k < 9", "wrong"),
+    ):
+        text = ROWS.replace("START", start).replace("k < 10", last, 1)
+        found = check_own(setup, 100, text, "mine.cu")
+        assert (found.measurement.status == "ok" and found.remark is None) == (status == "ok")
+
+
+@pytest.mark.sampled(quick=3)
+@pytest.mark.parametrize(
+    ("line", "parameters", "arguments", "body", "wrong"),
+    [
+        # each array has other places for the numbers that are equal to a bound
+        ("y = z * (x > 0)", "const float *x, const float *z, float *y", "", "y[i] = x[i] > 0 ? z[i] : 0;", ">= 0 ?"),
+        (
+            "y = np.where(z > 0, x / (1 - p), 0)",
+            "float p, const float *x, const unsigned char *z, float *y",
+            "0.25",
+            "y[i] = z[i] > 0 ? x[i] / (1 - p) : 0;",
+            "> 0 ? x[i] / (1 - p) : x[i]",
+        ),
+        # what is compared is computed, and usually far larger
+        ("y = np.sqrt(x * x + z * z) > 2", "const float *x, const float *z, float *y", "",
+         "y[i] = x[i] * x[i] + z[i] * z[i] > 4;", "> 2;"),
+        ("y = 0 * x + np.bitwise_xor.reduce(x)", "const int *x, int *y", "",
+         "y[i] = 0; for (int k = 0; k < n; k++) y[i] ^= x[k];", "^= x[k] & 0xffffff;"),
+        ("y = (x - x.min()) / (x.max() - x.min())", FLOATS, "", """float l = x[0], h = l;
+            for (int k = 1; k < n; k++) { l = fminf(l, x[k]); h = fmaxf(h, x[k]); }
+            y[i] = (x[i] - l) / (h - l);""", "l = 0, h = x[0];"),
+    ],
+)  # fmt: skip
+def test_numbers_decide_between_a_kernel_and_its_near_miss(
+    line: str, parameters: str, arguments: str, body: str, wrong: str
+) -> None:
+    right = {
+        ">= 0 ?": "> 0 ?",
+        "> 2;": "> 4;",
+        "^= x[k] & 0xffffff;": "^= x[k];",
+        "l = 0, h = x[0];": "l = x[0], h = l;",
+    }
+    near = body.replace(right.get(wrong, "> 0 ? x[i] / (1 - p) : 0"), wrong)
+    for each, status in ((body, "ok"), (near, "wrong")):
+        assert checked(line, parameters, arguments, each, 300).measurement.status == status
