@@ -90,6 +90,8 @@ def _declarations(text: str, whole: set[str]) -> list[Declaration]:
     words: list[str] = []
     start, called, assigned = -1, False, False
     depth, rounds = 0, 0
+    outside = 0  # the round brackets that are open around a body: those that it leaves open end with it
+    closed = -1  # the end of the last braces of a declaration
     scopes: list[str] = []
     branches: list[tuple[int, int]] = []  # the start of each open #if
     head = 0  # the end of a template's own parameters, whose = and parentheses declare nothing
@@ -99,6 +101,9 @@ def _declarations(text: str, whole: set[str]) -> list[Declaration]:
         if piece["directive"] or piece["comment"]:
             continue
         word, sign = piece["word"], piece["sign"]
+        if word == "__global__" and depth == rounds == 0 and 0 <= start < closed and not called:  # a type without its ;
+            made.append(Declaration(start, closed, tuple(words), False, False, "::".join(filter(None, scopes))))
+            start = -1
         if start < 0 and sign not in ("}", ";"):
             start, words, called, assigned = piece.start(), [], False, False
         if piece.start() < head:
@@ -132,9 +137,12 @@ def _declarations(text: str, whole: set[str]) -> list[Declaration]:
                     start = -1
                 scopes.pop()
             case "{":
+                outside = rounds if depth == 0 else outside
                 depth += 1
             case "}" if depth:
                 depth -= 1
+                rounds = rounds if depth else outside
+                closed = closed if depth else piece.end()
                 if depth == rounds == 0 and called and not assigned:
                     made.append(
                         Declaration(start, piece.end(), tuple(words), True, True, "::".join(filter(None, scopes)))

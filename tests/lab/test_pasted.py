@@ -134,7 +134,7 @@ def test_a_struct_of_the_hosts_library_is_refused_with_what_to_pass(members: str
     with pytest.raises(CompileError, match="line 2: ") as caught:
         compiled_for_device("pasted.cu", text)
     assert ("library" in str(caught.value)) == (named is not None)
-    assert named is None or f" {named} " in str(caught.value)
+    assert named is None or f" `{named}` " in str(caught.value)
     if members.startswith("std::vector"):
         assert says("pasted.host-library", str(caught.value))
 
