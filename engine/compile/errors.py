@@ -77,6 +77,10 @@ _ADVICE = tuple((re.compile(words), re.compile(line), advice) for words, line, a
      "; the three parts of a `for` are separated by ;"),
     (r'^expected a ";"$', _FUNCTION, "; a function cannot begin inside another one: perhaps a } is missing above"),
     (r"^expected a declaration", r"^\s*\}", "; perhaps there is one } too many above"),
+    (r"^expression has no effect", r"(__sync\w+)\s*;", r"; call it: `\1();`"),
+    (r"^expression has no effect", r"^[^=!<>;]*[\])\w]\s*==[^=;]*;", "; perhaps = was meant"),
+    (r"^expression has no effect", r"\[[^\]\[]*,([^\]\[]*)\]",
+     r"; `[i,\1]` is the same as [\1]: compute row * width + column"),
     (r"void return type", "", "; a kernel hands its results back through a pointer"),
 ))  # fmt: skip
 

@@ -28,6 +28,7 @@ _QUALIFIED = (
     "decltype",
 )  # words with parentheses that are no calls
 _TYPES = frozenset(("struct", "class", "union", "enum", "using", "typedef", "namespace"))
+_TAGS = frozenset(("struct", "class", "union", "enum"))
 _SPECIFIER = re.compile(r"__(?:device|global|host)__")
 _DEFINED = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?:\(([^()\n]{0,200})\))?[ \t]*((?:\\\n|[^\n])*)", re.MULTILINE)
 _DIRECTIVE = re.compile(r"(?:#|%:) ?(\w+) ?(.*)")
@@ -61,8 +62,12 @@ class Declaration:
     @property
     def kind(self) -> str:
         """What it declares: "type", "function" (with or without a body) or "variable"."""
-        if _TYPES & set(self.words[:2]) or (
-            self.words[:1] == ("template",) and _TYPES & set(self.words) and not self.called
+        named = _TYPES & set(self.words[:2])
+        if (
+            (named and not (named <= _TAGS and self.called))
+            or (  # struct P *make() is a function
+                self.words[:1] == ("template",) and _TYPES & set(self.words) and not self.called
+            )
         ):
             return "type"
         return "function" if self.called else "variable"
@@ -114,7 +119,7 @@ def _declarations(text: str, whole: set[str]) -> list[Declaration]:
             head = closing(text, piece.start())
         match sign:
             case "(":
-                names = bool(words) and words[-1] not in _QUALIFIED
+                names = bool(words) and words[-1] not in _QUALIFIED and not _TAGS & set(words[-2:-1])  # an attribute
                 called = called or (depth == rounds == 0 and not assigned and names)
                 rounds += 1
             case ")":
@@ -229,7 +234,7 @@ def _open_branches(text: str, place: int) -> list[tuple[int, str, bool | None]]:
         line = text.count("\n", 0, start) + 1
         if word in ("define", "undef"):
             name, _, value = rest.partition(" ")
-            known.pop(name, None) if word == "undef" else known.update({name: value})
+            known.pop(name, None) if word == "undef" else known.update({name: value.strip("() ")})
         elif word in ("if", "ifdef", "ifndef"):
             asked = rest if word == "if" else f"{'!' * (word == 'ifndef')}defined {rest}"
             opened.append((line, written, _condition(asked, known)))

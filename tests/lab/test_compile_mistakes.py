@@ -45,8 +45,9 @@ MISTAKES = {
     "a macro with =": ("#define N = 16\n" + BODY % "    for (int i = 0; i < N; i++) a[i] = 0;", 3, ("`= 16`",)),
     "a kernel with a result": ("__global__ int f(int *a) { return 1; }\n", 1, ("pointer",)),
 
-                               "a template's number": ("template <int N> __device__ int g(int *a) { return a[N]; }\n" + BODY % "    a[0] = g(&n);", 3,
-                            ("f<float, 32>(a)",)),
+    "a template's number": (
+        "template <int N> __device__ int g(int *a) { return a[N]; }\n" + BODY % "    a[0] = g(&n);", 3,
+        ("f<float, 32>(a)",)),
     "a function below": (BODY % "    a[0] = g(n);" + "__device__ int g(int x) { return x; }\n", 2, ("`g`", "line 4")),
     "a header of halves": ("__global__ void f(half *a) { a[0] = __float2half(1); }\n", 1, ("<cuda_fp16.h>",)),
     "a header of groups": (BODY % "    cooperative_groups::this_thread_block().sync();",
@@ -93,6 +94,15 @@ def test_a_text_without_a_kernel_is_refused_with_the_function_that_was_meant(nam
 def test_a_warning_about_an_unused_variable_is_left_out_beside_errors() -> None:
     marks = compiled_marks(INDEX.replace("x;", "x"), "mine.cu", None)
     assert [mark.kind for mark in marks] == ["error"]
+
+
+WITHOUT_EFFECT = {"__syncthreads;": "__syncthreads();", "a[0] == 1;": "=", "a[1, 2] = 3;": "[i, 2]"}
+
+
+@pytest.mark.parametrize("statement", WITHOUT_EFFECT)
+def test_a_statement_without_effect_is_warned_of_with_what_was_meant(statement: str) -> None:
+    (mark,) = compiled_marks(BODY % f"    {statement}\n    a[2] = 1;", "mine.cu", None)
+    assert (mark.line, mark.kind) == (2, "warning") and WITHOUT_EFFECT[statement] in mark.message, mark
 
 
 def test_a_left_out_function_has_the_reason_of_its_error() -> None:
