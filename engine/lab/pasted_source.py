@@ -86,6 +86,7 @@ _USUAL_HEADER = re.compile(
     r"alloca|malloc|memory|values|error|argp|execinfo|windows|io|conio|direct|process|tchar|intrin|omp|mpi)\.h"
 )
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+_MEANT = re.compile(r"; perhaps `\w+` was meant")
 _MOST_HEADERS = 3  # that a sentence names
 _ANY_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include\b", re.MULTILINE)
 _CPP = frozenset(("struct", "class", "union", "enum", "typedef", "using", "template", "typename", "const", "constexpr",
@@ -390,6 +391,7 @@ def _lacking(whole: str, passed: dict[int, str], error: CompileError, source: So
     if not missing:
         return error
     name, _, what = str(error).rstrip(".").partition(" does not compile: ")
+    what = _MEANT.sub("", what)  # the name that is near is another one if a header declares this one
     (line, first), *others = missing
     more = [f'"{header}" (line {each})' for each, header in others[: _MOST_HEADERS - 1]]
     more += [f"{len(missing) - _MOST_HEADERS} more"] * (len(missing) > _MOST_HEADERS)

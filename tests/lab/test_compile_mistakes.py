@@ -109,3 +109,9 @@ def test_a_left_out_function_has_the_reason_of_its_error() -> None:
     text = "#include <vector>\n__device__ int g(std::vector<int> v) { return v[0]; }\n" + INDEX
     (mark,) = compiled_marks(text, "mine.cu", None)
     assert (mark.line, mark.kind) == (2, "warning") and "`vector`" in mark.message and "pointer" in mark.message
+
+
+def test_a_name_of_a_missing_header_is_not_taken_for_a_misspelt_one() -> None:
+    text = '#include "sizes.h"\n#define BLOCK_X 3\n' + BODY % "    a[BLOCK_X] = BLOCK_Y;"
+    first = next(mark for mark in compiled_marks(text, "mine.cu", None) if mark.kind == "error")
+    assert "sizes.h" in first.message and "BLOCK_Y" in first.message and "BLOCK_X" not in first.message
