@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from contextlib import nullcontext
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
 from engine.compile import includes
-from engine.compile.limits import ASSEMBLED_BYTES, LOG_BYTES, PTX_BYTES, SENTENCE
+from engine.compile.errors import first_error
+from engine.compile.limits import ASSEMBLED_BYTES, LOG_BYTES, PTX_BYTES
 from engine.compile.process import call_apart
 from engine.records import C_TYPES, CompileError, Launch, NotRunnable, Scalar, Source, TensorMap, dtype_of
 
@@ -43,53 +43,6 @@ UNOPTIMISED = "-G"  # the option of a build that keeps every variable, and says 
 TENSOR_MAP_BYTES = 128
 _WHEELS = ("cu13", "cuda_runtime", "cuda_nvcc", "curand")
 _PARAMETER = re.compile(r"\.param (?:\.align \d+ )?\.[a-z](\d+) \w+(?:\[(\d+)\])?")
-# CUDA headers from separate packages: one is small and required, the other has 60 MB.
-_PACKAGES = {"crt/mma.h": "nvidia-cuda-crt", "curand_kernel.h": "nvidia-curand"}
-# The compiler's first message about a parameter of unknown type; the next message names the type.
-_CONSEQUENCE = re.compile(r'error: (?:attribute "__\w+__" does not apply here|incomplete type "void" is not allowed)')
-_ADVICE = (
-    (
-        re.compile(r'"(__(?:shfl|shfl_up|shfl_down|shfl_xor|any|all|ballot))" is undefined'),
-        r"; since Volta it is \1_sync",
-    ),
-    (re.compile("^device-side kernel launch"), "; a kernel that launches kernels cannot be compiled here"),
-    (
-        re.compile(r'^identifier "cuda[A-Z]\w+" is undefined'),
-        "; a kernel that calls the runtime cannot be compiled here",
-    ),
-    (
-        re.compile(
-            r'^more than one instance of overloaded function "(?:std::)?'
-            r"(a?(?:sin|cos|tan)h?|atan2|ceil|floor|trunc|round|l?l?r(?:ound|int)|nearbyint|sqrt|cbrt|hypot|fabs|fm(?:ax|in|od)|"
-            r'exp(?:2|m1)?|log(?:2|10|1p)?|erfc?|[lt]gamma)" matches'
-        ),
-        r"; there is one for float and one for double: convert a whole number, as in \1((float)n)",
-    ),
-    (
-        re.compile(r'^more than one instance of overloaded function "(?:std::)?(max|min)" matches'),
-        r"; convert the arguments of \1 to one type",
-    ),
-    (
-        re.compile('^identifier "alloca" is undefined'),
-        "; NVRTC has none: declare an array of a fixed size in its place",
-    ),
-    (re.compile('^namespace "cub" has no member "Max"'), "; CUDA 13 has cuda::maximum<> in its place"),
-    (re.compile('^namespace "cub" has no member "Min"'), "; CUDA 13 has cuda::minimum<> in its place"),
-    (re.compile('^namespace "cub" has no member "Sum"'), "; CUDA 13 has cuda::std::plus<> in its place"),
-    (re.compile('^namespace "(cub|thrust)" has no member "\\w+"'), r"; CUDA 13's \1 does not have it"),
-)
-_UNDEFINED = re.compile(r'^identifier "(\w+)" is undefined')
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:[^\"\\\n]|\\.)*\"", re.DOTALL)
-_NO_MEMBER = re.compile(r'has no member "(\w)"')
-# Words of CUDA that a text may misspell.
-BUILT_IN = (
-    "threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize", "__syncthreads", "__syncwarp", "__shfl_sync",
-    "__shfl_down_sync", "__shfl_up_sync", "__shfl_xor_sync", "__ballot_sync", "__any_sync", "__all_sync",
-    "__threadfence", "__threadfence_block", "atomicAdd", "atomicSub", "atomicMax", "atomicMin", "atomicExch",
-    "atomicCAS", "atomicAnd", "atomicOr", "__shared__", "__global__", "__device__", "__constant__", "__restrict__",
-    "sqrtf", "fminf", "fmaxf", "printf",
-)  # fmt: skip
-_ERROR = re.compile(r"(?:^|: )(?:catastrophic |internal )?error(?: #[\w-]+)?: (.+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -200,8 +153,7 @@ def _compiled(source: Source, architecture: str) -> Compiled:
     except nvrtc.NVRTCError as error:
         log = nvrtc.getProgramLog(program).strip()
         includes.check_opened(source, opened, log, include_folders())
-        log = _shortened(log)
-        raise _first_error(source, log or str(error)) from None
+        raise first_error(source, _shortened(log) or str(error)) from None
     finally:
         nvrtc.destroyProgram(program)
 
@@ -275,46 +227,3 @@ def _shortened(log: str) -> str:
     if len(log) <= LOG_BYTES:
         return log
     return f"{log[:LOG_BYTES]}\n(The log goes on for {len(log) - LOG_BYTES:,} characters.)"
-
-
-def meant(what: str, text: str) -> str:
-    """Return what was perhaps meant, if an error names a word that differs a little from one of CUDA or of the text."""
-    if (member := _NO_MEMBER.search(what)) and member[1].lower() in ("x", "y", "z"):
-        return f"; perhaps `{member[1].lower()}` was meant"
-    if not (found := _UNDEFINED.search(what)):
-        return ""
-    wrong = found[1]
-    own = re.findall(r"(?a:\b[A-Za-z_]\w*\b)", _COMMENT.sub(" ", text))
-    words = {word.lower(): word for word in (*own, *BUILT_IN) if word != wrong}
-    near = get_close_matches(wrong.lower(), words, n=1, cutoff=0.8)
-    return f"; perhaps `{words[near[0]]}` was meant" if near else ""
-
-
-def _first_error(source: Source, log: str) -> CompileError:
-    """Return the first error of the log in one sentence, preferably one in the file's own lines."""
-    lines = [text for text in log.splitlines() if _ERROR.search(text)]
-    own = re.compile(re.escape(source.name) + r"\((\d+)\): ")
-    first = next(
-        (text for text in sorted(lines, key=lambda text: bool(_CONSEQUENCE.search(text))) if own.match(text)),
-        lines[0] if lines else log.strip().partition("\n")[0],
-    )
-    found, place = _ERROR.search(first), own.match(first)
-    what = (found[1] if found else first).rstrip(".: ")
-    what = what if len(what) <= SENTENCE else f"{what[:SENTENCE]} …"
-    line = int(place[1]) if place else None
-    if what == "unrecognized token" and line and source.text.splitlines()[line - 1].startswith("```"):
-        what = "``` begins or ends a block of Markdown and is not CUDA; delete the line"
-    if first.startswith("At end of source"):
-        line = max(1, len(source.text.splitlines()))
-        what += " before the file ends"
-    what += next((found.expand(advice) for asked, advice in _ADVICE if (found := asked.search(what))), "") or meant(
-        what, source.text
-    )
-    words = set(re.findall(r"\w+", source.text.splitlines()[line - 1])) if line and what.startswith("expected") else ()
-    macro = next((macro for macro, _ in source.defines if macro in words), None)
-    what += f"; `{macro}` is a macro with the launch's value, so yours needs another name" if macro else ""
-    package = next((package for header, package in _PACKAGES.items() if f'"{header}"' in what), None)
-    if package is not None:
-        what += f", which the Python package {package} brings (pip install {package})"
-    where = f"line {line}: " if line else ""
-    return CompileError(f"{source.name} does not compile: {where}{what}.", log, line)

@@ -261,7 +261,9 @@ def _what(parameter: Parameter) -> str:
     size = "1 byte" if parameter.size == 1 else f"{parameter.size} bytes"
     if parameter.kind == "f":
         return f"a floating-point number of {size}"
-    return f"a value of {size}" if parameter.kind == "b" else f"a whole number or a pointer of {size}"
+    if parameter.kind == "b":
+        return f"a value of {size}"
+    return f"a whole number {'or a pointer ' if parameter.size == 8 else ''}of {size}"
 
 
 def _counted(count: int) -> str:

@@ -41,7 +41,7 @@ from engine.lab.debugger import Debugger
 from engine.lab.expressions import evaluate
 from engine.lab.kernel_traits import has_variables, waits
 from engine.lab.kernels import KernelRun, OwnKernel, Sizes, kernel
-from engine.lab.marks import Mark, compiler_marks, finding_marks, warning_marks
+from engine.lab.marks import Mark, compiler_marks, error_marks, finding_marks, warning_marks
 from engine.lab.recording import record_rung
 from engine.lab.references import reference_named
 from engine.lab.setups import Formula, Launching, Right, Setup, check_right, launching, too_large_part
@@ -565,9 +565,9 @@ def _failed(asked: Choice, error: Exception, file_name: str) -> Checked:
     measurement = failed(asked, error)
     marks = finding_marks(measurement.findings)
     if isinstance(error, CompileError):
-        marks = compiler_marks(file_name, error.log, str(asked.source or ""))
+        marks = error_marks(file_name, error, str(asked.source or ""))
     if not marks and measurement.line and not isinstance(error, NotRunnable):
-        marks = (Mark(measurement.line, "error" if isinstance(error, CompileError) else "finding", str(error)),)
+        marks = (Mark(measurement.line, "finding", str(error)),)
     return Checked(measurement, marks, barred=why_barred(error, ()))
 
 
@@ -583,7 +583,7 @@ def compiled_marks(text: str, file_name: str, choice: Choice | None) -> tuple[Ma
         made = plan(settle(replace(choice, source=text, source_name=file_name)))
         return _warnings_of([step for step in made.steps if isinstance(step, Launch)], file_name)
     except CompileError as error:
-        return compiler_marks(file_name, error.log, text) or (Mark(error.line or 1, "error", str(error)),)
+        return error_marks(file_name, error, text) or (Mark(1, "error", str(error)),)
 
 
 def _shown(name: str, array: Array) -> ArrayShown:

@@ -23,6 +23,7 @@ from engine.lab.pasted_source import (
     without_own_headers,
 )
 from engine.lab.signatures import Parameter, bare, kernels_in, parameters
+from engine.lab.top_level import uncommented
 from engine.records import CompileError, NotRunnable, Source
 
 MOST_KERNELS = 64  # kernels of one file that are compiled together
@@ -94,6 +95,8 @@ def compiled_in_full(
 ) -> tuple[Compilation, Compiled]:
     """Compile in this process. `hurried`: with less optimisation, in less time."""
     many = every_kernel(text)[:MOST_KERNELS] if every and name is None else []
+    if "__global__" in uncommented(text) and not kernels_in(text):  # where no kernel can be, or behind an open bracket
+        compiled_for_device(file_name, text)
     wanted = many or [named_kernel(text, file_name, name)]
     part = _part(file_name, text if many else alone(text, bare(wanted[0].name)), wanted, hurried)
     beside = without_own_headers(text)[1]

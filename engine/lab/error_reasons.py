@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from difflib import get_close_matches
 from unicodedata import name as character_name
 
 from engine.lab.signatures import function_name
 from engine.lab.top_level import declarations, uncommented
-from engine.records import CompileError
+from engine.records import CompileError, NotRunnable
 
 OF_DEVICE = frozenset(("__global__", "__device__", "__constant__", "__managed__", "__shared__"))
 LACKS = re.compile(r"is undefined|has no (?:actual )?member|not a template|incomplete type|not allowed|followed by")
@@ -53,10 +54,26 @@ _HOST_LIBRARY = (
     (r"cout|cerr|clog|endl", "print with printf in its place"),
     (r"(?:make_)?(?:unique|shared)(?:_ptr)?", "use a plain pointer in its place"),
     (r"function", "pass a struct with operator() in its place"),
-    (r"[io]?f?stream|[io]?stringstream|cin|thread|(?:recursive_)?mutex|lock_guard|random_device|mt19937\w*",
-     "leave it to host code"),
+    (r"[io]?f?stream|[io]?stringstream|cin|thread|(?:recursive_)?mutex|lock_guard|random_device|mt19937\w*|"
+     r"f(?:open|close|read|write|scanf|gets)|scanf|getchar|time|clock_gettime|gettimeofday", "leave it to host code"),
+    (r"fprintf|stderr|stdout|puts|putchar", "print with printf in its place"),
+    (r"s?rand|random|[dl]rand48|RAND_MAX", "fill an array with random numbers on the host, or use curand_kernel.h"),
+    (r"exit|abort|quick_exit", "leave the kernel with return, or stop it with __trap()"),
+    (r"(?:stable_|partial_)?sort|qsort|accumulate|iota|fill(?:_n)?|copy(?:_n)?|for_each|transform|reduce|find(?:_if)?|"
+     r"count(?:_if)?|reverse|max_element|min_element|nth_element|unique", "write a loop in its place"),
 )  # fmt: skip
+# Headers of CUDA for device code that a file has to include itself.
+_DEVICE_HEADERS = (
+    ("curand_kernel.h", r"curand\w*"), ("cooperative_groups.h", r"cooperative_groups|cg"), ("mma.h", r"nvcuda|wmma"),
+    ("cub/cub.cuh", r"cub"), ("cuda_pipeline.h", r"__pipeline\w+"),
+    ("helper_math.h", r"(?:clamp|lerp|dot|normalize|length)"),
+)  # fmt: skip
+_SPACE = re.compile(r"\b(\w+)\s*::")
+_INCLUDED = r"^[ \t]*#[ \t]*include[ \t]*<{}>"
+_OWN_HEADER = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"', re.MULTILINE)
 _QUALIFIED = re.compile(r"\b(?:std|thrust)\s*::\s*(\w+)")
+_WORD = re.compile(r"\b[A-Za-z_]\w*")
+_LAUNCHED, _THREAD = re.compile(r"(\w+)\s*(?:<[^<>;]*>)?\s*<<<"), re.compile(r"\b(?:threadIdx|blockIdx)\b")
 _NO_TEMPLATE = re.compile(r": (\w+) is not a template")
 
 
@@ -95,10 +112,43 @@ def _of_the_host(whole: str, error: CompileError) -> CompileError:
         ):
             what = "function" if one.called else "variable"
             line = whole.count("\n", 0, one.start) + 1
-            return _instead(
-                error, f"{name} of line {line} is a {what} on the host's side; write __device__ in front of it."
-            )
+            number = not one.called and re.match(r"[^\[=]*=", whole[one.start : one.end]) is not None
+            words = "const in front of it, or __device__ if it changes" if number else "__device__ in front of it"
+            return _instead(error, f"`{name}` of line {line} is a {what} on the host's side; write {words}.")
     return error
+
+
+def _of_device_below(whole: str, error: CompileError) -> CompileError | None:
+    """Return the error for a device function that stands below its use; None: another error."""
+    name = missed_name(str(error))
+    for one in declarations(whole) if name and error.line else ():
+        line = whole.count("\n", 0, one.start) + 1
+        if one.called and set(one.words) & OF_DEVICE and line > (error.line or 0) and function_name(whole, one) == name:
+            return _instead(error, f"`{name}` stands only below, in line {line}; declare it above its first use.")
+    return None
+
+
+def _of_missing_include(whole: str, error: CompileError) -> CompileError | None:
+    """Return the error with the header of CUDA that the text has to include; None: another error."""
+    if not error.line or _OWN_HEADER.search(whole) or not LACKS.search(str(error)):
+        return None
+    named = missed_name(str(error))
+    spaces = _SPACE.findall(uncommented(whole).splitlines()[error.line - 1]) if "followed by" in str(error) else []
+    for each in [named] if named else spaces:
+        found = ((header, space) for header, space in (*_NUMBERS, *_DEVICE_HEADERS) if re.fullmatch(space, each))
+        for header, _ in found:
+            there = re.search(_INCLUDED.format(re.escape(header)), whole, re.MULTILINE)
+            if there and each == "cg":
+                return CompileError(
+                    f"{str(error).rstrip('.')}; write `namespace cg = cooperative_groups;` above.",
+                    error.log,
+                    error.line,
+                )
+            if not there:
+                return CompileError(
+                    f"{str(error).rstrip('.')}; `#include <{header}>` declares it.", error.log, error.line
+                )
+    return None
 
 
 def _of_host_library(whole: str, error: CompileError) -> CompileError | None:
@@ -107,12 +157,13 @@ def _of_host_library(whole: str, error: CompileError) -> CompileError | None:
         return None
     of_std, bare_name = _OF_STD.search(str(error)), _NO_TEMPLATE.search(str(error))
     uses_std = USES_STD.search(whole) is not None
-    own = bare_name[1] if bare_name and (uses_std or '"' not in whole) else missed_name(str(error)) if uses_std else ""
+    bare_names = uses_std or not _OWN_HEADER.search(whole)  # else the header of the file may declare them
+    own = (bare_name[1] if bare_name else missed_name(str(error))) if bare_names else ""
     written = _QUALIFIED.findall(uncommented(whole).splitlines()[error.line - 1])
     for each in [of_std[1]] if of_std else [own or "", *written]:
         advice = next((said for names, said in _HOST_LIBRARY if re.fullmatch(names, each)), None)
         if advice:
-            return _instead(error, f"{each} belongs to the host's C++ library, which kernels do not have; {advice}.")
+            return _instead(error, f"`{each}` belongs to the host's C++ library, which kernels do not have; {advice}.")
     return None
 
 
@@ -133,4 +184,37 @@ def better_reason(text: str, error: CompileError, dropped: Mapping[str, CompileE
             + ": a texture or surface reference, which CUDA 12 removed; read an array in its place."
         )
         return CompileError(sentence, error.log, error.line)
-    return _of_host_library(whole, cause or error) or _of_the_host(whole, cause or error)
+    error = cause or error
+    for reason in (_of_device_below, _of_host_library, _of_missing_include):
+        if (better := reason(whole, error)) is not None:
+            return better
+    return _of_the_host(whole, error)
+
+
+def why_no_kernel(file_name: str, text: str) -> NotRunnable:
+    """Return the refusal of a text without a kernel: with the function that was perhaps meant to be one."""
+    code = uncommented(text)
+    words = {word: code.count("\n", 0, found.start()) + 1 for found in _WORD.finditer(code) if (word := found[0])}
+    near = get_close_matches("__global__", words, n=1, cutoff=0.75)
+    if near and near[0] != "__global__":
+        line = words[near[0]]
+        return NotRunnable(
+            f"{file_name}, line {line}: there is no kernel; perhaps `__global__` was meant by `{near[0]}`.", line
+        )
+    at = code.find("__global__")
+    for one in declarations(text) if at >= 0 else ():
+        if one.start < at < one.end:
+            line, opened = (code.count("\n", 0, place) + 1 for place in (at, one.start))
+            return NotRunnable(
+                f"{file_name}, line {line}: this kernel stands inside the braces of line {opened}, where none can be; "
+                "move it out, or close them above.",
+                line,
+            )
+    launched = _LAUNCHED.findall(code)
+    for one in declarations(text):
+        name = function_name(text, one) if one.called and one.body else ""
+        if name in launched or (name and _THREAD.search(text, one.start, one.end)):
+            line = text.count("\n", 0, one.start) + 1
+            why = "is launched" if name in launched else "asks for its thread"
+            return NotRunnable(f"{file_name}, line {line}: {name} {why}, but lacks __global__ in front of it.", line)
+    return NotRunnable(f"{file_name} has no kernel: no function with __global__.")

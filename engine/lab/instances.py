@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
+from engine.lab.error_reasons import why_no_kernel
 from engine.lab.signatures import Declared, bare, function_name, kernels_in
 from engine.lab.top_level import (
     EXPLICIT,
@@ -85,7 +86,7 @@ def named_kernel(text: str, file_name: str, name: str | None) -> WantedKernel:
     kernels = kernels_in(text)
     listed = ", ".join([*list(kernels)[:_MOST_LISTED], *(["…"] if len(kernels) > _MOST_LISTED else [])])
     if not kernels:
-        raise NotRunnable(f"{file_name} has no kernel: no function with __global__.")
+        raise why_no_kernel(file_name, text)
     if name is None:
         own = {each: one for each, one in kernels.items() if one.defined}
         if len(own) > 1 and all(one.template and instance(text, each, one) is None for each, one in own.items()):

@@ -588,7 +588,7 @@ def read_source(source: str | Path) -> tuple[str, str, str | None]:
     NotRunnable: there is no such file, or it holds no text.
     """
     if isinstance(source, str) and ("\n" in source or "{" in source):
-        return "kernel.cu", source.replace("\ufeff", " "), None  # the mark of a file that was pasted
+        return "kernel.cu", source.replace("\ufeff", " ").replace("\r\n", "\n"), None  # a pasted file's mark and lines
     path = Path(source)
     return (path.name, *read_file(path))
 

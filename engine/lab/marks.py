@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from engine.compile.nvrtc import meant
-from engine.records import Finding
+from engine.compile.errors import messages
+from engine.records import CompileError, Finding
 
-_LOGGED = r"^{}\((\d+)\): (?:catastrophic |internal )?(error|warning)(?: #[\w-]+)?: (.+)$"
+_UNUSED = "never referenced"  # perhaps by lines that the compiler did not understand
 Kind = Literal["error", "warning", "finding"]
 
 
@@ -35,11 +34,26 @@ class Mark:
 
 
 def compiler_marks(file_name: str, log: str, text: str = "") -> tuple[Mark, ...]:
-    """The errors and warnings of the compiler's log that are in the file itself, in the order of its lines. `text`: the
-    file's; with it an unknown word is followed by the word that was perhaps meant."""
-    logged = re.findall(_LOGGED.format(re.escape(file_name)), log, re.MULTILINE)
-    marks = {Mark(int(line), kind, _sentence(words + meant(words, text))) for line, kind, words in logged}
-    return tuple(sorted(marks, key=_place))
+    """Return the compiler's messages about the file itself, in the order of its lines: one error at a line, which the
+    others follow from. `text`: the file's, for advice."""
+    found = messages(file_name, log, text)
+    errors: dict[int, str] = {}
+    for one in sorted(found, key=lambda one: one.consequence):
+        if one.kind == "error":
+            errors.setdefault(one.line, one.words)
+    marks = {Mark(line, "error", _sentence(words)) for line, words in errors.items()}
+    warnings = (one for one in found if one.kind == "warning" and not (errors and _UNUSED in one.words))
+    return tuple(sorted(marks | {Mark(one.line, one.kind, _sentence(one.words)) for one in warnings}, key=_place))
+
+
+def error_marks(file_name: str, error: CompileError, text: str) -> tuple[Mark, ...]:
+    """Return the marks of a text that does not compile: those of the log, with the error's own reason at its line."""
+    others = compiler_marks(file_name, error.log, text)
+    if error.line is None:
+        return others
+    reason = str(error).partition(f" does not compile: line {error.line}: ")[2] or str(error)
+    own = Mark(error.line, "error", _sentence(reason))
+    return tuple(sorted((own, *(one for one in others if one.line != error.line)), key=_place))
 
 
 def warning_marks(warnings: Sequence[CompilerWarning]) -> tuple[Mark, ...]:

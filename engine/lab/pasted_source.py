@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from engine.compile.errors import messages
 from engine.compile.includes import check_includes
 from engine.compile.nvrtc import EMULATED_ARCHITECTURE, Compiled, compile_here, include_folders
 from engine.lab.error_reasons import LACKS, OF_DEVICE, USES_STD, better_reason, header_for
@@ -85,9 +86,9 @@ _USUAL_HEADER = re.compile(
     r"alloca|malloc|memory|values|error|argp|execinfo|windows|io|conio|direct|process|tchar|intrin|omp|mpi)\.h"
 )
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+_MEANT = re.compile(r"; perhaps `\w+` was meant")
 _MOST_HEADERS = 3  # that a sentence names
 _ANY_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include\b", re.MULTILINE)
-_WARNING = re.compile(r"\((\d+)\): warning(?: #[\w-]+)?: (.+)$", re.MULTILINE)
 _CPP = frozenset(("struct", "class", "union", "enum", "typedef", "using", "template", "typename", "const", "constexpr",
                   "static", "inline", "namespace", "std", "int", "float", "double", "char", "void"))  # fmt: skip
 
@@ -230,7 +231,7 @@ def compiled_for_device(name: str, text: str, names: tuple[str, ...] = (), hurri
                 left_out.append(missing_header(header, failed.line))
                 source = replace(source, text=without)
                 continue
-            if (used := _used(source, failed, left_out)) != source.text:
+            if (used := _used(source, failed, left_out, whole)) != source.text:
                 source = replace(source, text=used)
                 continue
             gone = None if failed.line is None else _of_host(source.text, failed.line)
@@ -316,7 +317,7 @@ def _own_words(text: str, one: Declaration) -> set[str]:
     return {*one.words} - _CPP - given
 
 
-def _used(source: Source, error: CompileError, left_out: list[CompilerWarning]) -> str:
+def _used(source: Source, error: CompileError, left_out: list[CompilerWarning], whole: str) -> str:
     """Return the text without the types and functions that have an error and that no wanted kernel uses, by itself or
     by way of others. Add a warning about each function of the device."""
     text, every = source.text, declarations(source.text)
@@ -342,8 +343,8 @@ def _used(source: Source, error: CompileError, left_out: list[CompilerWarning]) 
         more = set[str]().union(*uses.pop(following.pop(), ())) - reached
         reached |= more
         following += more
-    logged = re.compile(rf"^{re.escape(source.name)}\((\d+)\): error(?: #[\w-]+)?: ([^\n]+)", re.MULTILINE)
-    faults = {int(line): what for line, what in reversed(logged.findall(error.log))}
+    logged = (one for one in reversed(messages(source.name, error.log, text)) if one.kind == "error")
+    faults = {one.line: one.words for one in logged}
     breaks = [found.start() for found in re.finditer("\n", text)]
     for one, names in zip(every, made, strict=True):
         first, last = (bisect_left(breaks, place) + 1 for place in (one.start, one.end))
@@ -351,7 +352,9 @@ def _used(source: Source, error: CompileError, left_out: list[CompilerWarning]) 
         if line is None or names & reached or one.kind == "variable":
             continue
         if "__device__" in one.words:
-            told = f"the function {function_name(text, one)} does not compile and is left out: {faults[line]}."
+            failed = CompileError(f"{source.name} does not compile: line {line}: {faults[line]}.", error.log, line)
+            reason = str(better_reason(text, failed, {}, whole)).partition(f": line {line}: ")[2]
+            told = f"the function {function_name(text, one)} does not compile and is left out: {reason}"
             left_out.append(CompilerWarning(told, line))
         text = blanked(text, one.start, one.end)
     return text
@@ -388,6 +391,7 @@ def _lacking(whole: str, passed: dict[int, str], error: CompileError, source: So
     if not missing:
         return error
     name, _, what = str(error).rstrip(".").partition(" does not compile: ")
+    what = _MEANT.sub("", what)  # the name that is near is another one if a header declares this one
     (line, first), *others = missing
     more = [f'"{header}" (line {each})' for each, header in others[: _MOST_HEADERS - 1]]
     more += [f"{len(missing) - _MOST_HEADERS} more"] * (len(missing) > _MOST_HEADERS)
@@ -458,10 +462,8 @@ def _without(text: str, one: Declaration) -> str:
 
 def warnings_of(source: Source, log: str) -> tuple[CompilerWarning, ...]:
     """Return the compiler's warnings in the file's own device functions, a sentence each."""
-    own = [(int(line), what) for line, what in _WARNING.findall(log) if f"{source.name}({line})" in log]
-    return tuple(
-        CompilerWarning(f"{what.rstrip('.')}.", line) for line, what in own if _of_host(source.text, line) is None
-    )
+    own = [one for one in messages(source.name, log, source.text) if one.kind == "warning"]
+    return tuple(CompilerWarning(f"{one.words}.", one.line) for one in own if _of_host(source.text, one.line) is None)
 
 
 def _of_host(text: str, line: int) -> Declaration | None:

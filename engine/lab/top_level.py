@@ -28,6 +28,7 @@ _QUALIFIED = (
     "decltype",
 )  # words with parentheses that are no calls
 _TYPES = frozenset(("struct", "class", "union", "enum", "using", "typedef", "namespace"))
+_TAGS = frozenset(("struct", "class", "union", "enum"))
 _SPECIFIER = re.compile(r"__(?:device|global|host)__")
 _DEFINED = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?:\(([^()\n]{0,200})\))?[ \t]*((?:\\\n|[^\n])*)", re.MULTILINE)
 _DIRECTIVE = re.compile(r"(?:#|%:) ?(\w+) ?(.*)")
@@ -61,8 +62,12 @@ class Declaration:
     @property
     def kind(self) -> str:
         """What it declares: "type", "function" (with or without a body) or "variable"."""
-        if _TYPES & set(self.words[:2]) or (
-            self.words[:1] == ("template",) and _TYPES & set(self.words) and not self.called
+        named = _TYPES & set(self.words[:2])
+        if (
+            (named and not (named <= _TAGS and self.called))
+            or (  # struct P *make() is a function
+                self.words[:1] == ("template",) and _TYPES & set(self.words) and not self.called
+            )
         ):
             return "type"
         return "function" if self.called else "variable"
@@ -90,6 +95,8 @@ def _declarations(text: str, whole: set[str]) -> list[Declaration]:
     words: list[str] = []
     start, called, assigned = -1, False, False
     depth, rounds = 0, 0
+    outside = 0  # the round brackets that are open around a body: those that it leaves open end with it
+    closed = -1  # the end of the last braces of a declaration
     scopes: list[str] = []
     branches: list[tuple[int, int]] = []  # the start of each open #if
     head = 0  # the end of a template's own parameters, whose = and parentheses declare nothing
@@ -99,6 +106,9 @@ def _declarations(text: str, whole: set[str]) -> list[Declaration]:
         if piece["directive"] or piece["comment"]:
             continue
         word, sign = piece["word"], piece["sign"]
+        if word == "__global__" and depth == rounds == 0 and 0 <= start < closed and not called:  # a type without its ;
+            made.append(Declaration(start, closed, tuple(words), False, False, "::".join(filter(None, scopes))))
+            start = -1
         if start < 0 and sign not in ("}", ";"):
             start, words, called, assigned = piece.start(), [], False, False
         if piece.start() < head:
@@ -109,7 +119,7 @@ def _declarations(text: str, whole: set[str]) -> list[Declaration]:
             head = closing(text, piece.start())
         match sign:
             case "(":
-                names = bool(words) and words[-1] not in _QUALIFIED
+                names = bool(words) and words[-1] not in _QUALIFIED and not _TAGS & set(words[-2:-1])  # an attribute
                 called = called or (depth == rounds == 0 and not assigned and names)
                 rounds += 1
             case ")":
@@ -132,9 +142,12 @@ def _declarations(text: str, whole: set[str]) -> list[Declaration]:
                     start = -1
                 scopes.pop()
             case "{":
+                outside = rounds if depth == 0 else outside
                 depth += 1
             case "}" if depth:
                 depth -= 1
+                rounds = rounds if depth else outside
+                closed = closed if depth else piece.end()
                 if depth == rounds == 0 and called and not assigned:
                     made.append(
                         Declaration(start, piece.end(), tuple(words), True, True, "::".join(filter(None, scopes)))
@@ -221,7 +234,7 @@ def _open_branches(text: str, place: int) -> list[tuple[int, str, bool | None]]:
         line = text.count("\n", 0, start) + 1
         if word in ("define", "undef"):
             name, _, value = rest.partition(" ")
-            known.pop(name, None) if word == "undef" else known.update({name: value})
+            known.pop(name, None) if word == "undef" else known.update({name: value.strip("() ")})
         elif word in ("if", "ifdef", "ifndef"):
             asked = rest if word == "if" else f"{'!' * (word == 'ifndef')}defined {rest}"
             opened.append((line, written, _condition(asked, known)))

@@ -13,7 +13,11 @@ from engine.compile.nvrtc import EMULATED_ARCHITECTURE, STANDARD_HEADERS, compil
 from engine.records import CompileError, Source
 
 BROKEN = (
-    ('extern "C" __global__ void k(int *o) {\n  o[0] = 1;\n', 2, 'expected a "}" before the file ends.'),
+    (
+        'extern "C" __global__ void k(int *o) {\n  o[0] = 1;\n',
+        2,
+        'expected a "}" before the file ends; the { of line 1 is not closed.',
+    ),
     ("\n#include <no_such_file.h>\n", 2, 'cannot open source file "no_such_file.h".'),
     ("#error not yet.\n", 1, "#error directive: not yet."),
     (
@@ -37,7 +41,12 @@ BROKEN = (
         'class "uint3" has no member "X"; perhaps `x` was meant.',
     ),
     ("__global__ void k(int *o) {\n  o[0] = elsewhere; }", 2, 'identifier "elsewhere" is undefined.'),
-    ("\n\n__global__ void k(int x) { __shared__ int a[x]; }", 3, "expression must have a constant value."),
+    (
+        "\n\n__global__ void k(int x) { __shared__ int a[x]; }",
+        3,
+        "expression must have a constant value; a shared array has a constant size, or it is "
+        "`extern __shared__ int a[]` and the launch gives its bytes.",
+    ),
 )
 
 

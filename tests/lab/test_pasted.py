@@ -134,7 +134,7 @@ def test_a_struct_of_the_hosts_library_is_refused_with_what_to_pass(members: str
     with pytest.raises(CompileError, match="line 2: ") as caught:
         compiled_for_device("pasted.cu", text)
     assert ("library" in str(caught.value)) == (named is not None)
-    assert named is None or f" {named} " in str(caught.value)
+    assert named is None or f" `{named}` " in str(caught.value)
     if members.startswith("std::vector"):
         assert says("pasted.host-library", str(caught.value))
 
@@ -317,3 +317,26 @@ def test_a_pragma_of_another_function_is_no_warning() -> None:
     placed = text.replace("i++) a[i] = 0;\n}\nint main", "i++) a[i] = 0;\n#pragma unroll\n}\nint main")
     (warning,) = engine.kernel(placed, "k").warnings
     assert str(warning).startswith("line 8: ")
+
+
+def test_a_function_of_the_host_that_returns_a_struct_is_no_struct() -> None:
+    text = (
+        "struct image *make(int n)\n{\n    struct image *made = (struct image *)malloc(n);\n    return made;\n}\n"
+        + KERNEL
+    )
+    (function, _) = declarations(text)
+    assert function.kind == "function" and "malloc" not in device_part(text)
+    kept = "struct ALIGNED(16) P { int x; };\nenum class E : int { a };\ntypedef struct { int x; } Q;\n"
+    assert [one.kind for one in declarations(kept)] == ["type"] * 3
+
+
+def test_of_kernels_behind_a_macro_in_brackets_the_one_that_is_compiled_counts() -> None:
+    old, new = "__global__ void k(int *a) { }\n", "__global__ void k(int *a, int b) { a[0] = b; }\n"
+    text = f"#define OLD (0)\n#if OLD\n{old}#else\n{new}#endif\n"
+    assert kernels_in(text)["k"].parameters == ("a", "b")
+
+
+def test_a_text_with_the_line_ends_of_windows_compiles() -> None:
+    text = "#define CHECK(x) { \\\nint e = x; \\\nif (e) exit(1); \\\n}\n\n" + KERNEL
+    run = engine.kernel(text.replace("\n", "\r\n")).run(1, 1, (np.zeros(1, np.int32),))
+    assert run.arrays["a"].tolist() == [1]

@@ -80,14 +80,22 @@ class Gates:
             raise lanes.machine.failure("deadlock", clause, item.line, "divergent-barrier")
 
 
+_ASSIGNS = r"(?:<<|>>|[-+*/%&|^])?=(?!=)"
+_CONSTANT = re.compile(r"\b__constant__\s+[^;=(){}]*?(\w+)\s*(?:\[[^;=]*\]\s*)?[;=]")
 _ATOMIC = re.compile(r"\batomic\w+\s*\(\s*&?\s*(\w+)")
 _ELSEWHERE = re.compile(r"__(?:shared|device|managed|constant)__|\b(?:return|extern)\b")
 
 
 def trap_failure(machine: Machine, line: int) -> RunFailed:
     """Return the failure of a trap; `line`: 0 if unknown."""
-    found = local_atomic(machine.source.text) if machine.source and not line else None
-    if found:
+    text = machine.source.text if machine.source and not line else ""
+    if stored := constant_store(text):
+        line, name = stored
+        clause = (
+            f"a kernel cannot write to `{name}`, which is __constant__; host code sets it with cudaMemcpyToSymbol, and "
+            "a variable that kernels write is __device__"
+        )
+    elif found := local_atomic(text):
         line, name = found
         clause = (
             f"an atomic cannot be used on the local variable `{name}`: each thread has its own copy, which no other "
@@ -98,6 +106,20 @@ def trap_failure(machine: Machine, line: int) -> RunFailed:
         hint = "; grid.sync() needs a cooperative launch" if uses_grid and not machine.cooperative else ""
         clause = f"the kernel stops itself here (trap){hint}"
     return machine.failure("crashed", clause, line)
+
+
+def constant_store(text: str) -> tuple[int, str] | None:
+    """Return (line, name) of the first store to a variable that the .cu text declares as `__constant__`.
+
+    The compiler turns it and the code after it into a trap without a line.
+    """
+    for name in _CONSTANT.findall(text):
+        element = rf"(?<![\w.>]){name}\b(?:\s*\[[^;=]*\]|\.\w+)*"
+        stores = re.compile(rf"(?:\+\+|--)\s*{element}|{element}\s*(?:{_ASSIGNS}|\+\+|--)")
+        for found in stores.finditer(text):
+            if "__constant__" not in text[text.rfind(";", 0, found.start()) + 1 : found.start()]:
+                return text.count("\n", 0, found.start()) + 1, name
+    return None
 
 
 def local_atomic(text: str) -> tuple[int, str] | None:
