@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from engine.backends.measure import measure
 from engine.history import records
+from engine.history.history import Known
 from engine.records import NotRunnable
 from tests.second_record import NAME, SLOWER, file
 from tests.views.pages import asked, html_of, messages_of, opened
@@ -62,6 +64,10 @@ def test_two_gpus_stand_beside_each_other_with_their_ratio_and_their_names() -> 
     times = row(html, "Time")
     assert times[-1] == f"{SLOWER:.2f}×" and html.count("NVIDIA H200, recorded") == html.count("Test GPU 8 GB, rec")
     assert "lines new or changed" not in code_html(sides)
+    side = side_of("harris~reduce_strided~1024")
+    counted = {name: Known(live=measure(side.run)) for name in sides}
+    html = numbers_html({"A": side, "B": side}, counted)
+    assert "Warp instructions (PTX)" in html and "Barriers (PTX)" not in html  # as on the ladder page
 
 
 @pytest.mark.thorough
@@ -69,7 +75,6 @@ def test_the_page_shows_code_numbers_and_blocks_and_writes_both_sides() -> None:
     app = opened("compare", a="harris~reduce_interleaved", b="harris~reduce_strided")
     assert asked(app)["a"] == f"harris~reduce_interleaved~4194304~128~{FIRST}~lockstep"
     html = html_of(app)
-    assert "Warp instructions (PTX)" in html and "Divergent branches (PTX)" in html  # as on the ladder page
     assert "3 lines new or changed since A" in html and row(html, "Time")[-1] == "0.69×"
     (player,) = [e.proto for e in app.get("bidi_component") if e.proto.component_name == "kernel_ladder_picture"]
     assert len(json.loads(player.json)["pictures"]) == 2
