@@ -68,6 +68,11 @@ def test_only_the_last_days(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(json.loads(capsys.readouterr().out)) == 2
     assert main(["history", "prune", "--json", "--days", "7"]) == 0
     assert json.loads(capsys.readouterr().out) == {"removed": 2, "kept": 2}
+    for days in ("99999999", "9" * 30):  # before the year 1
+        assert main(["history", "export", "--json", "--days", days]) == 0
+        assert len(json.loads(capsys.readouterr().out)) == 2
+        assert main(["history", "prune", "--json", "--days", days, "--keep", "9" * 30]) == 0
+        assert json.loads(capsys.readouterr().out) == {"removed": 0, "kept": 2}
     assert main(["history", "prune", "--keep", "1"]) == 0
     assert sentence("archive.pruned", capsys.readouterr().out)
 
@@ -75,6 +80,10 @@ def test_only_the_last_days(capsys: pytest.CaptureFixture[str]) -> None:
 def test_prune_asks_how_much_and_removes_nothing_of_a_file_that_it_cannot_use(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
+    for amount in ("--keep", "--days"):
+        with pytest.raises(SystemExit):
+            main(["history", "prune", amount, "-1"])
+    assert main(["history", "export", "--kernel", "reduce_sequental"]) == 2
     assert main(["history", "prune"]) == 2
     assert "--keep COUNT, --days D" in capsys.readouterr().err
     database.close()

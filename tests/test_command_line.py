@@ -96,6 +96,12 @@ def test_a_process_ends_with_the_exit_status(arguments: list[str], status: int, 
     assert done.returncode == status and words in done.stdout + done.stderr
 
 
+def test_a_closed_output_is_no_traceback():
+    done = subprocess.run(["sh", "-c", '"$0" -m engine kernels >&-', sys.executable], capture_output=True, text=True,
+                          timeout=250)  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def _kernels_to(output: int) -> tuple[int, str]:
     """Return the exit status and the complaints of a command that prints to a file descriptor, which is closed here."""
     try:
@@ -281,7 +287,10 @@ def test_a_sweep_writes_every_cell_also_the_refused_ones(engine: Command, tmp_pa
 
 
 def test_the_doctor_prints_a_line_for_each_check_and_fix(engine: Command):
-    checks = json.loads(engine("doctor", "--json")[1])
+    status, printed = engine("doctor", "--json")
+    checks = json.loads(printed)
+    assert status == (0 if all(check["ok"] or check["optional"] for check in checks) else 1)
+    assert engine("doctor", "--server", "http://127.0.0.1:1")[0] == 1
     assert {check["name"] for check in checks} >= {"Python", "NVRTC", "GPU"}
     assert all(check["ok"] or check["fix"] for check in checks)
 

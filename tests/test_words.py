@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from urllib.error import URLError
+
 import pytest
 
-from engine.records.words import size_text, sizes_text, text_of, whole_number
+from engine.records.words import reason_text, size_text, sizes_text, text_of, whole_number
 
 
 @pytest.mark.parametrize(
@@ -39,6 +42,15 @@ def test_a_number_as_it_is_typed(text: str, number: int) -> None:
 def test_a_text_that_is_no_number_is_refused(text: str) -> None:
     with pytest.raises(ValueError):
         whole_number(text)
+
+
+def test_the_reason_of_an_error_is_plain(tmp_path: Path) -> None:
+    """No number of the system's, and no path: the sentence has it already."""
+    with pytest.raises(OSError) as found:
+        tmp_path.read_bytes()
+    for error in (found.value, URLError(found.value)):
+        assert reason_text(error) == "Is a directory"
+    assert reason_text(ValueError("one line\nanother")) == "one line"
 
 
 def test_many_sizes_in_few_words() -> None:

@@ -1,8 +1,8 @@
 """The command line: kernels, run, sweep, code, emulate, check, sheets, grade, progress, record, warm, host, history,
 peers, claims, doctor.
 
-Exit status: 0 ok, 1 wrong or with findings, 2 refused or not runnable, 3 the run failed (crash, deadline), 141 the
-reader of the output has closed it.
+Exit status: 0 ok, 1 wrong, with findings or with something missing, 2 refused or not runnable, 3 the run failed
+(crash, deadline), 141 the reader of the output has closed it.
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ def _doctor(options: argparse.Namespace) -> int:
             )
             if not check.ok and check.fix:
                 print(f"        {check.fix}")
-    return 0
+    return 0 if all(check.ok or check.optional for check in checks) else 1
 
 
 def _whole_number(text: str) -> int:

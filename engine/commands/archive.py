@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from engine.catalogue import KERNELS
+from engine.catalogue import KERNELS, kernel_named
 from engine.commands.output import sentence, write_file
 from engine.history.contract import measurement_of
 from engine.records import Measurement, NotRunnable
@@ -19,16 +19,22 @@ from engine.store import database, measurements, votes
 
 def add_parsers(commands: Any, number: Callable[[str], int]) -> None:
     """Add `history export`, `history prune` and `votes`. `number` parses a number."""
+
+    def amount(text: str) -> int:
+        if (found := number(text)) < 0:
+            raise argparse.ArgumentTypeError(f"{text!r} is below 0")
+        return min(found, 2**62)  # SQLite has 64 bits
+
     history = commands.add_parser("history", help="what was measured here: export it, or keep less of it")
     actions = history.add_subparsers(required=True, metavar="{export,prune}")
     export = actions.add_parser("export", help="every measurement, the earliest first")
     export.add_argument("--kernel", nargs="+", metavar="KERNEL", help="of these kernels only")
-    export.add_argument("--days", type=number, metavar="D", help="of the last D days only")
+    export.add_argument("--days", type=amount, metavar="D", help="of the last D days only")
     export.add_argument("--csv", metavar="FILE", help="as a table")
     export.set_defaults(command=_export)
     prune = actions.add_parser("prune", help="remove old measurements; one of the two must be said")
-    prune.add_argument("--keep", type=number, metavar="COUNT", help="keep the last COUNT")
-    prune.add_argument("--days", type=number, metavar="D", help="keep what was measured in the last D days")
+    prune.add_argument("--keep", type=amount, metavar="COUNT", help="keep the last COUNT")
+    prune.add_argument("--days", type=amount, metavar="D", help="keep what was measured in the last D days")
     prune.set_defaults(command=_prune)
     asked = commands.add_parser("votes", help="the questions of the lectures that were given here, and their votes")
     asked.add_argument("--csv", metavar="FILE", help="as a table")
@@ -38,9 +44,13 @@ def add_parsers(commands: Any, number: Callable[[str], int]) -> None:
 
 
 def _export(options: argparse.Namespace) -> int:
+    unknown = [name for name in options.kernel or () if name not in KERNELS]
     records = [
         record for record in _records(options.days) if options.kernel is None or record["kernel"] in options.kernel
     ]
+    for name in unknown:
+        if all(record["kernel"] != name for record in records):  # an earlier version may have had it
+            kernel_named(name)
     known = list(filter(None, map(_measurement, records)))
     if options.csv:
         from engine.history.tables import csv_of  # heavy: pandas
@@ -62,8 +72,7 @@ def _export(options: argparse.Namespace) -> int:
 def _prune(options: argparse.Namespace) -> int:
     if options.keep is None and options.days is None:
         raise NotRunnable("Say how much is to be kept: --keep COUNT, --days D, or both.")
-    before = None if options.days is None else _days_ago(options.days)
-    removed, kept = measurements.prune(options.keep, before), measurements.count()
+    removed, kept = measurements.prune(options.keep, _days_ago(options.days) or None), measurements.count()
     if database.trouble():
         raise NotRunnable(f"Nothing was removed. {database.trouble()}")
     if options.json:
@@ -89,7 +98,7 @@ def _votes(options: argparse.Namespace) -> int:
 
 def _records(days: int | None) -> Iterator[dict[str, Any]]:
     """Return the stored flat records of `--json`."""
-    since = "" if days is None else _days_ago(days)
+    since = _days_ago(days)
     return (json.loads(row.record) for row in measurements.all_rows() if row.utc >= since)
 
 
@@ -100,5 +109,9 @@ def _measurement(record: dict[str, Any]) -> Measurement | None:
         return None
 
 
-def _days_ago(days: int) -> str:
-    return (datetime.now(UTC) - timedelta(days=days)).isoformat(timespec="seconds")
+def _days_ago(days: int | None) -> str:
+    """Return the moment so many days ago; "", which is before every moment, without a number or before the year 1."""
+    try:
+        return "" if days is None else (datetime.now(UTC) - timedelta(days=days)).isoformat(timespec="seconds")
+    except OverflowError:
+        return ""

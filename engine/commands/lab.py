@@ -18,6 +18,7 @@ from engine.lab.kernels import KernelRun, OwnKernel, kernel, kernels
 from engine.records import SCHEDULES, Array, CompileError, NotRunnable, RunFailed, status_of
 from engine.records.counters import COUNTERS, IN_TABLE
 
+_NEED_AT = "--thread and --in-block say whose variables to print: add --at LINE or --moment M."
 _LISTED = 8  # kernels that a refusal names
 _FIRST = 8  # elements of an array that are printed
 
@@ -182,8 +183,8 @@ def add_parsers(commands: Any, number: Callable[[str], int], command: Callable[[
     emulate.add_argument("--schedule", metavar="{" + ",".join(SCHEDULES) + "}")
     emulate.add_argument("--estimate", action="store_true", help="estimate its time on a GPU: a model, not measured")
     emulate.add_argument("--at", type=number, metavar="LINE", help="tell the variables of a thread before this line")
-    emulate.add_argument("--thread", type=number, default=0, metavar="T", help="for --at: the thread in its block")
-    emulate.add_argument("--in-block", type=number, default=0, metavar="B", help="for --at: the number of the block")
+    emulate.add_argument("--thread", type=number, metavar="T", help="for --at: the thread in its block")
+    emulate.add_argument("--in-block", type=number, metavar="B", help="for --at: the number of the block")
     emulate.add_argument("--moment", type=number, metavar="M", help="instead of --at: a moment as the debugger counts")
     emulate.set_defaults(command=command, answer=_emulated)
 
@@ -198,10 +199,16 @@ def add_parsers(commands: Any, number: Callable[[str], int], command: Callable[[
 
 
 def _emulated(options: argparse.Namespace) -> Answer:
-    start()  # the server warms up while this process imports
     stop = None
     if options.at is not None or options.moment is not None:
-        stop = Stop(options.at, options.thread, options.in_block, options.moment)
+        stop = Stop(options.at, options.thread or 0, options.in_block or 0, options.moment)
+    if stop is None and (options.thread is not None or options.in_block is not None):
+        return _failed({"file": str(options.file)}, NotRunnable(_NEED_AT))
+    if (options.moment or 0) < 0:
+        return _failed(
+            {"file": str(options.file)}, NotRunnable(f"There is no moment {options.moment}: the first is 0.")
+        )
+    start()  # the server warms up while this process imports
     return emulate(
         options.file, options.kernel, options.grid, options.block, options.arg, shared=options.shared,
         cooperative=options.cooperative, schedule=options.schedule, estimate=options.estimate, stop=stop,

@@ -60,9 +60,10 @@ def printable(text: str) -> str:
 def printable_streams() -> Iterator[None]:
     """Escape the control characters of everything printed meanwhile: sentences may quote a submission, a file or a
     compiler."""
-    out, errors = (cast("TextIO", _Printable(stream)) for stream in (sys.stdout, sys.stderr))
-    with redirect_stdout(out), redirect_stderr(errors):
-        yield
+    with Path(os.devnull).open("w", encoding="utf-8") as nowhere:  # in the place of a stream that the shell closed
+        out, errors = (cast("TextIO", _Printable(stream or nowhere)) for stream in (sys.stdout, sys.stderr))
+        with redirect_stdout(out), redirect_stderr(errors):
+            yield
 
 
 def write_file(path: Path, content: str) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from engine.commands.lab import Answer
 from engine.commands.output import write_file
 from engine.records import NotRunnable
-from engine.records.words import many
+from engine.records.words import many, reason_text
 from engine.sheets import progress as kept
 from engine.sheets.folder import faults, load, names
 from engine.sheets.grading import (
@@ -143,13 +143,13 @@ def grade(name: str, paths: Sequence[Path], seed: int | None = None, files: File
         told += [f"{pair.one} and {pair.other} are alike: {pair.share:.0%}" for pair in pairs] or ["No two are alike."]
     try:
         told += _written(sheet, grades, files)
-    except (NotRunnable, OSError) as error:
-        return Answer("failed", {**made, "status": "failed", "reason": str(error)}, "\n".join([*told, str(error)]))
+    except NotRunnable as error:
+        return Answer("refused", {**made, "status": "refused", "reason": str(error)}, "\n".join([*told, str(error)]))
     return Answer(status, made, "\n".join(told))
 
 
 def _written(sheet: Sheet, grades: Sequence[Grade], files: Files) -> list[str]:
-    """Write the files; return a line for each. NotRunnable, OSError."""
+    """Write the files; return a line for each. NotRunnable."""
     told = []
     if files.table is not None:
         write_file(files.table, grade_table(sheet.title, marks(sheet, grades), files.platform))
@@ -157,7 +157,10 @@ def _written(sheet: Sheet, grades: Sequence[Grade], files: Files) -> list[str]:
     if files.feedback is not None:
         for each in grades:
             place = files.feedback / each.entry.removesuffix(Path(each.entry).suffix)
-            place.mkdir(parents=True, exist_ok=True)
+            try:
+                place.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise NotRunnable(f"{place} cannot be made: {reason_text(error)}.") from None
             write_file(place / "feedback.txt", feedback(sheet, each))
         told.append(f"Written: {len(grades)} texts in {files.feedback}")
     return told
@@ -195,7 +198,7 @@ def progress(name: str | None, csv: Path | None = None) -> Answer:
             write_file(csv, _points_table(sheets[0], everybody[sheets[0].name]))
             lines.append(f"Written: {csv}")
         except NotRunnable as error:
-            status, trouble = "failed", str(error)
+            status, trouble = "refused", str(error)
             lines.append(trouble)
     record = {"status": status, "reason": trouble, "students": rows, "left_out": left_out}
     return Answer(status, record, "\n".join(lines))

@@ -7,6 +7,7 @@ import signal
 from pathlib import Path
 
 from engine.records import CompileError, NotRunnable
+from engine.records.words import reason_text
 
 SOURCE_BYTES = 256 << 10
 _MOST_READ = 4 * SOURCE_BYTES  # of a file, whatever its encoding and line ends
@@ -95,7 +96,7 @@ def read_file(path: Path) -> tuple[str, str | None]:
     except FileNotFoundError:
         raise NotRunnable(f"There is no file {path}.") from None
     except OSError as error:
-        raise NotRunnable(f"{path} cannot be read: {error}.") from None
+        raise NotRunnable(f"{path} cannot be read: {reason_text(error)}.") from None
     if len(raw) > _MOST_READ:
         raise NotRunnable(f"{path} has more than {_MOST_READ >> 10:,} kB; a source may have {SOURCE_BYTES >> 10}.")
     return decode(path.name, raw)

@@ -15,7 +15,7 @@ import numpy as np
 
 from engine.catalogue import KERNELS, TOPICS
 from engine.history.recordings import COLUMNS, KEY, Entry, Recording, entries, entries_of, read
-from engine.records.words import many
+from engine.records.words import many, reason_text
 
 # What a recording says of a computer; anything else could be private.
 _DEVICE = {"kind", "name", "compute_capability", "multiprocessors", "l2_bytes", "memory_bytes", "clock_max_mhz",
@@ -47,7 +47,7 @@ def judged(path: Path) -> list[Judgement]:
         mine = entries_of(recording)
         whole = all(name in row for row in recording.rows.values() for name in COLUMNS if name not in KEY)
     except (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, RecursionError, zlib.error) as error:
-        return [Judgement("file", False, f"{path.name} is no recording that can be read: {error}.")]
+        return [Judgement("file", False, f"{path.name} is no recording that can be read: {reason_text(error)}.")]
     if not whole or not mine:
         return [Judgement("file", False, f"{path.name} has no rows of this catalogue, or lacks columns.")]
     gpu, rows = recording.device.get("name"), many(len(mine), "row")

@@ -121,8 +121,9 @@ TERMS: dict[str, Term] = {
                      *bars(18, [(120, 70)], (0,), ("2",), 22), arrow(84, 29, 116, 29)),
              others=("launches", "launched", "relaunch"), here="Here: {launch}."),
         Term("multiprocessor",
-             "A core of the GPU (SM, streaming multiprocessor): an H200 has 132. It has registers, shared memory, an "
-             "L1 cache and schedulers for up to 64 warps. A block stays on its multiprocessor until it ends.",
+             "A core of the GPU (SM, streaming multiprocessor) with registers, shared memory, an L1 cache and "
+             "schedulers. An H200 has 132, each for up to 64 warps; other GPUs have room for 32 or 48. A block stays "
+             "on its multiprocessor until it ends.",
              drawing("Four multiprocessors, each with blocks",
                      *(box(6 + 48 * i, 6, 42, 48) + box(12 + 48 * i, 12, 30, 14, True)
                        + box(12 + 48 * i, 32, 30, 14, i != 3) for i in range(4))),

@@ -23,10 +23,18 @@ def written_whole(path: Path, mode: int = 0o666) -> Iterator[BinaryIO]:
         return
     beside = target.with_name(f".{target.name[:60]}.{os.getpid()}")
     try:
-        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "wb") as file:
+        with os.fdopen(_made(beside, path, mode), "wb") as file:
             yield file
         beside.replace(target)
     except BaseException:
         with suppress(OSError):
             beside.unlink()
+        raise
+
+
+def _made(beside: Path, path: Path, mode: int) -> int:
+    try:
+        return os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+    except OSError as error:
+        error.filename = str(path)  # the name that the caller knows
         raise

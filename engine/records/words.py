@@ -50,6 +50,14 @@ def without_halves(text: str) -> str:
     return _HALF.sub("\ufffd", text)
 
 
+def reason_text(error: Exception) -> str:
+    """Return why something failed, in one line without a number or a path of the system: "Is a directory"."""
+    inner = getattr(error, "reason", None)  # of urllib
+    if isinstance(inner, Exception):
+        return reason_text(inner)
+    return str(getattr(error, "strerror", None) or error).strip().partition("\n")[0]
+
+
 def text_of(key: str, value: object) -> str:
     """Return the text of a table cell: "12.3 µs", "1,203", "2.33×"; "" for a value that was not measured."""
     if value is None or (isinstance(value, float) and isnan(value)):

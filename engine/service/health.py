@@ -17,6 +17,7 @@ from engine.compile import process
 from engine.compile.confinement import missing_confinement
 from engine.compile.nvrtc import EMULATED_ARCHITECTURE, compile_source
 from engine.records import CompileError, NotRunnable, Source
+from engine.records.words import reason_text
 from engine.service import service
 from engine.service.journal import family
 from engine.service.queue import QueueState, Serving, hosts_text
@@ -142,7 +143,7 @@ def server_readiness(address: str) -> tuple[bool, str]:
         with error:
             return False, NEEDS_KEY if error.code in (401, 403) else _refusal(error.read(), error.code)
     except (OSError, ValueError) as error:
-        return False, f"{url} does not answer: {error}"
+        return False, f"{url} does not answer: {reason_text(error)}"
     except (KeyError, TypeError, AttributeError, RecursionError):
         return False, f"{url} answers, but not as this program: it is another one, or another version"
 

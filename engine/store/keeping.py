@@ -17,6 +17,7 @@ from pathlib import Path
 from engine.records import NotRunnable
 from engine.records.archive import UNREADABLE
 from engine.records.files import written_whole
+from engine.records.words import reason_text
 from engine.store import database
 from engine.store.database import FILE, MIGRATIONS, read, write
 
@@ -78,7 +79,7 @@ def _unpacked(path: Path, scratch: Path) -> Path:
                         raise NotRunnable(f"{path} holds more than a store does.")
                     (scratch / name).write_bytes(found.read(name))
     except UNREADABLE as error:
-        raise NotRunnable(f"{path} is no backup that can be read: {error}.") from None
+        raise NotRunnable(f"{path} is no backup that can be read: {reason_text(error)}.") from None
     copy = scratch / FILE
     if not copy.is_file():
         raise NotRunnable(f"{path} is no backup: it has no {FILE}.")

@@ -52,6 +52,8 @@ def test_emulate_prints_the_result(scale: str, capsys: pytest.CaptureFixture[str
     ("more", "status", "words"),
     [(["--kernel", "no"], "refused", "it has other, scale"), ([], "refused", "several kernels"),
      (["--kernel", "scale", "--arg", "x"], "refused", "'x' is no argument"),
+     (["--kernel", "other<3>", "--arg", "int32[1]", "--thread", "1"], "refused", "add --at LINE"),
+     (["--kernel", "other<3>", "--arg", "int32[1]", "--moment", "-1"], "refused", "no moment -1"),
      (["--kernel", "other<3>", "--arg", "int32[1]", "--block", "2"], "ok", None)],
 )  # fmt: skip
 def test_emulate_keeps_the_contract_of_the_exit_status(

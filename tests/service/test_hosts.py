@@ -10,13 +10,15 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
+import dask
 import pytest
 
 from engine.compile import confinement
 from engine.records import NotRunnable, Progress
-from engine.service.cluster import check_address
+from engine.service.cluster import check_address, check_certificate
 from engine.service.cluster.node import Jobs, run_node
 from engine.service.job import HostLost, Job, Outcome, Rejected
 from engine.service.queue import JobQueue, Serving, hosts_text
@@ -181,6 +183,24 @@ def test_only_addresses_of_this_computer_may_be_unencrypted(address: str, safe: 
     else:
         with pytest.raises(NotRunnable, match="not encrypted"):
             check_address(address)
+
+
+@pytest.mark.parametrize("address", ["tls://lab-1", "tls://lab-1:x", "tls://lab-1:0", "tcp://localhost:99999"])
+def test_an_address_without_a_port_is_refused(address: str) -> None:
+    with pytest.raises(NotRunnable, match="no port"):
+        check_address(address)
+
+
+@pytest.mark.parametrize("role", ["worker", "client"])
+def test_a_missing_certificate_is_refused_before_the_scheduler_is_looked_for(role: str, tmp_path: Path) -> None:
+    check_certificate("tcp://127.0.0.1:1", role)
+    with pytest.raises(NotRunnable, match="no certificate"):
+        check_certificate("tls://127.0.0.1:1", role)
+    named = {
+        f"distributed.comm.tls.{key}": str(tmp_path / "none") for key in ("ca-file", f"{role}.cert", f"{role}.key")
+    }
+    with dask.config.set(named), pytest.raises(NotRunnable, match="No such file"):
+        check_certificate("tls://127.0.0.1:1", role)
 
 
 class Tasks:

@@ -135,6 +135,15 @@ def test_an_empty_folder_is_refused(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert says("grade.empty-folder", capsys.readouterr().out)
 
 
+def test_what_cannot_be_written_is_refused_after_the_points(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "anna").mkdir()
+    (tmp_path / "file").touch()
+    for option, place in (("--csv", tmp_path / "no" / "such.csv"), ("--feedback", tmp_path / "file" / "texts")):
+        assert main(["grade", SHEET, str(tmp_path / "anna"), str(tmp_path / "file"), option, str(place)]) == 2
+        said = capsys.readouterr().out
+        assert "anna" in said and "Errno" not in said and str(place) in said.splitlines()[-1]
+
+
 def test_several_paths_are_one_submission_each(folder: Path) -> None:
     found = handed_in(load(SHEET), [folder / "ben", folder / "anna.cu"])
     assert [one.name for one in found] == ["ben", "anna"]

@@ -83,6 +83,9 @@ def test_what_is_no_backup_is_refused_and_changes_nothing(tmp_path: Path, capsys
     raw = (tmp_path / "flipped.zip").read_bytes()
     start = 30 + len(database.FILE)  # of the compressed bytes
     (tmp_path / "flipped.zip").write_bytes(raw[:start] + b"\xff" * 9 + raw[start + 9 :])
+    capsys.readouterr()
+    assert main(["store", "backup", str(tmp_path / "no" / "x.zip")]) == 2
+    assert str(tmp_path / "no" / "x.zip") in capsys.readouterr().out
     for name in (*bad, "missing.zip", "flipped.zip"):
         with pytest.raises(NotRunnable):
             keeping.restore(tmp_path / name)

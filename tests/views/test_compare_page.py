@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from engine.backends.measure import measure
 from engine.history import records
+from engine.history.history import Known
 from engine.records import NotRunnable
 from tests.second_record import NAME, SLOWER, file
 from tests.views.pages import asked, html_of, messages_of, opened
@@ -62,6 +64,10 @@ def test_two_gpus_stand_beside_each_other_with_their_ratio_and_their_names() -> 
     times = row(html, "Time")
     assert times[-1] == f"{SLOWER:.2f}×" and html.count("NVIDIA H200, recorded") == html.count("Test GPU 8 GB, rec")
     assert "lines new or changed" not in code_html(sides)
+    side = side_of("harris~reduce_strided~1024")
+    counted = {name: Known(live=measure(side.run)) for name in sides}
+    html = numbers_html({"A": side, "B": side}, counted)
+    assert "Warp instructions (PTX)" in html and "Barriers (PTX)" not in html  # as on the ladder page
 
 
 @pytest.mark.thorough
@@ -81,6 +87,7 @@ def test_the_page_shows_code_numbers_and_blocks_and_writes_both_sides() -> None:
 @pytest.mark.thorough
 def test_an_odd_address_is_one_sentence_on_the_page_and_a_menu_mends_it() -> None:
     app = opened("compare", a="harris~no~such", b="harris")
-    assert len(messages_of(app)) == 1
+    (said,) = messages_of(app)
+    assert "Shown instead: #1." in said
     app.selectbox(key="A rung").select("reduce_sequential").run()
     assert not messages_of(app) and asked(app)["a"].split("~")[1] == "reduce_sequential"

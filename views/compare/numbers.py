@@ -9,7 +9,7 @@ from engine.catalogue import KERNELS
 from engine.history.history import Known, device_line
 from engine.history.tables import COLUMNS, value_of
 from engine.records import Measurement
-from engine.records.counters import IN_PLOTS
+from engine.records.counters import COUNTERS, IN_PLOTS
 from engine.records.words import STATUS_WORDS, size_text, text_of
 from views.compare.sides import Name, Side
 from views.html.source import source_html
@@ -40,7 +40,8 @@ def numbers_html(found: Mapping[Name, Side], known: Mapping[Name, Known]) -> str
         if not any(values):
             continue
         column = COLUMNS[key]
-        name = with_small(column.title, "" if key == "time_us" else column.unit)
+        title = COUNTERS[key].label if key in COUNTERS else column.title
+        name = with_small(title, "" if key == "time_us" else column.unit)
         cells = [_number(key, *each) for each in zip(values, used, sizes, strict=True)]
         rows.append([cell(name, "text", title=column.meaning), *cells, escape(_ratio(*values)) or "<i>–</i>"])
     return table(heads, rows, kind="ladder compared")

@@ -119,7 +119,7 @@ def sides() -> tuple[dict[Name, Side], list[str]]:
             found[name] = side_of(text) if text else found[name]
             st.session_state[place] = found[name].text
         except NotRunnable as why:  # the address stays, for its reader to mend
-            refused.append(f"{name}: {why}")
+            refused.append(f"{name}: {why} Shown instead: {found[name].step.label}.")
     return found, refused
 
 

@@ -19,6 +19,7 @@ from views.ladder.panels.bars import TIMES
 from views.ladder.resolve import resolved
 from views.ladder.results import Results, bars_of, shows_counters
 from views.ladder.view import WORK, Bars, Facts, Page, Scene, Section, facts_of
+from views.picture import component
 from views.server.navigation import toolbar
 from views.shared import address, keyboard, work
 from views.shared.rungs import MOST_LABELS
@@ -98,7 +99,7 @@ def look_of(page: Page) -> Look:
     second = RUNGS * (letters > SHORT_LABELS) + PLOTS * (len(page.plots) + beside > ONE_LINE)
     left = high - AROUND - COUNTERS * shows_counters(page) - second
     if isinstance(page.plot, Scene):
-        return Look(LARGEST, max(SMALLEST_SCENE, left))
+        return Look(LARGEST, component.room(max(SMALLEST_SCENE, left), both=component.beside() and page.position > 0))
     if not isinstance(page.plot, Bars):
         height = max(SMALLEST_PLOT, min(left, LARGEST_PICTURE))
         return Look(LARGEST if height >= ROOMY else SMALLEST, height)

@@ -14,6 +14,7 @@ from engine.service import service
 from views.ladder.panels import motion
 from views.ladder.resolve import USUAL, page_of
 from views.ladder.view import Page, facts_of
+from views.picture import component
 from views.shared import address, keyboard, rungs
 from views.shared.menus import LOCKSTEP
 
@@ -45,7 +46,8 @@ def show() -> None:
                   help="The second kernel, with its changed lines (arrow right)")  # fmt: skip
     with right:
         st.html(question(page))
-    with st.container(key="drawing", height=round(PICTURE * keyboard.window()[1]), border=False):
+    high = component.room(round(PICTURE * keyboard.window()[1]), both=True)
+    with st.container(key="drawing", height=high, border=False):
         motion.show_block(page, beside=True, choosable=False)
     st.html(subjects())
 

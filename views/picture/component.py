@@ -16,7 +16,7 @@ from engine.figures.look import GREEN, RED
 from engine.picture.picture import Packed
 from engine.records import Settled
 from views.server.components import joined
-from views.shared import address
+from views.shared import address, keyboard
 
 _HERE = Path(__file__).parent
 # Each module comes after its imports; the last one is the component.
@@ -36,6 +36,7 @@ _MODULES = (
     "files",
     "player",
 )
+NARROW, STACKED = 640, 840  # pixels: below this width two pictures are stacked, and then need this height
 KEY, BESIDE, WHOLE = "motion", "beside", "whole"
 PALETTE = {"passes": [wave_colour(at) for at in (1, 2, 3, 4, 8, 9)], "global": GREEN, "split": RED}
 
@@ -70,6 +71,16 @@ def beside() -> bool:
 def whole() -> bool:
     """Return whether the picture shows the chosen block, not a small one."""
     return st.session_state.get(WHOLE) == "1"
+
+
+def stacked() -> bool:
+    """Return whether the window is so narrow that two pictures stand one above the other."""
+    return keyboard.window()[0] < NARROW
+
+
+def room(height: int, both: bool) -> int:
+    """Return the height of a place for pictures: `height`, and enough for `both` if they are stacked."""
+    return max(height, STACKED) if both and stacked() else height
 
 
 def show(

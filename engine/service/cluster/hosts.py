@@ -20,7 +20,7 @@ from engine.machine import devices
 from engine.machine.devices import HostGpu
 from engine.machine.environment import ENGINE, KERNELS, program_version
 from engine.records import Progress
-from engine.service.cluster import NAME, SETTINGS, check_address
+from engine.service.cluster import NAME, SETTINGS, check_address, check_certificate
 from engine.service.job import Cancelled, HostLost, JobFailed, Outcome
 from engine.service.queue import JobQueue
 
@@ -114,6 +114,7 @@ class Cluster:
 
     def __init__(self, address: str, queue: JobQueue) -> None:
         check_address(address)
+        check_certificate(address, "client")
         dask.config.update_defaults(SETTINGS)
         logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # `troubles` has it in a sentence
         self._address, self._queue = address, queue

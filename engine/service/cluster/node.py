@@ -28,7 +28,7 @@ from distributed.worker import DEFAULT_STARTUP_INFORMATION
 from engine.compile.confinement import check_confinement
 from engine.machine.devices import HostGpu, gpus
 from engine.machine.environment import ENGINE, KERNELS, program_version
-from engine.service.cluster import NAME, SETTINGS, check_address
+from engine.service.cluster import NAME, SETTINGS, check_address, check_certificate
 from engine.service.job import Cancelled, Job, Outcome
 from engine.service.queue import Handle, JobQueue
 from engine.service.slots import slots_for
@@ -97,6 +97,7 @@ def run_node(scheduler: str, name: str | None, port: int) -> None:
     listens to the scheduler; 0: any."""
     check_address(scheduler)
     check_confinement(os.environ)
+    check_certificate(scheduler, "worker")
     dask.config.update_defaults(SETTINGS)
     found = gpus()
     queue = JobQueue(slots_for(found))

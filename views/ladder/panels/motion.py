@@ -84,8 +84,9 @@ def _draw(page: Page, inside: InsideWork, choosable: bool) -> None:
         messages.warning(inside.reason or "There is nothing to draw.")
         return
     pictures = drawn_pictures(page.ladder, page.position, inside)
+    far = page.presenting or not (choosable or component.stacked())
     component.show(pictures, "100%", before=choosable and page.position > 0, few=not component.whole(), sizes=choosable,
-                   hall=page.presenting or not choosable, note=_missing(page.ladder, pictures))  # fmt: skip
+                   hall=far, note=_missing(page.ladder, pictures))  # fmt: skip
 
 
 def _missing(ladder: Ladder, pictures: Sequence[component.Drawn]) -> str:
