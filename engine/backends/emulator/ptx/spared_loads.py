@@ -21,10 +21,11 @@ from engine.backends.emulator.ptx.traits import reads, registers_of
 
 _BITWISE = frozenset(("and", "or", "xor", "lop3", "bfi", "cvt"))
 _MOST_STEPS = 8  # instructions from a load to a store
+_ALL = (1 << 64) - 1  # the bits of a register
 
 
 class Use(Enum):
-    """What a program does with one part of a loaded value."""
+    """What a program does with one byte of a loaded value."""
 
     COUNTED = "anything else: an unset value is a mistake"
     COPIED = "it is only stored, beside other parts"
@@ -33,7 +34,7 @@ class Use(Enum):
 
 @lru_cache(maxsize=64)
 def spared_loads(program: Program) -> Mapping[Instruction, tuple[Use, ...]]:
-    """Return the uses of the parts of the loads of which not every part counts."""
+    """Return the uses of the bytes of the loads of which not every byte counts."""
     loads = [
         item
         for block in program.blocks
@@ -46,7 +47,8 @@ def spared_loads(program: Program) -> Mapping[Instruction, tuple[Use, ...]]:
     for item in loads:
         parts = item.operands[0].items if isinstance(item.operands[0], Vector) else (item.operands[0],)
         beside = len(parts) > 1 or (item.words[-1] in ("u8", "s8", "b8") and alike[_family(item)] > 1)
-        uses = tuple(readers.use(item, registers_of(part), beside) for part in parts)
+        size = WIDTHS[item.words[-1]] // 8
+        uses = tuple(use for part in parts for use in readers.uses(item, [*registers_of(part)], beside, size))
         if set(uses) != {Use.COUNTED}:
             found[item] = uses
     return found
@@ -70,6 +72,26 @@ class _Readers:
         for item in (*program.instructions, *ends):
             for index in set(reads(item, program.carry)):
                 self._of[index].append(item)
+
+    def uses(self, load: Instruction, part: list[int], beside: bool, size: int) -> list[Use]:
+        """Return the uses of the `size` bytes of a part of a load. `beside`: as of `use`."""
+        use, taken = self.use(load, part, beside), _ALL
+        if use is Use.COUNTED and len(part) == 1:
+            taken = self._taken(part[0], _MOST_STEPS)
+        return [use if taken >> 8 * byte & 255 else Use.NONE for byte in range(size)]
+
+    def _taken(self, index: int, steps: int) -> int:
+        """Return the bits of a register that its readers take: some mask or shift it first."""
+        bits = 0
+        for item in self._of[index]:
+            number = next((each.value for each in item.operands[1:] if isinstance(each, Immediate)), -1)
+            if item.words[0] == "and":
+                bits |= number & _ALL
+            elif item.words[0] == "shr" and item.words[-1][0] in "ub" and number >= 0 and steps:
+                bits |= self._taken(next(registers_of(item.operands[0])), steps - 1) << number
+            else:
+                return _ALL
+        return bits
 
     def use(self, load: Instruction, part: Iterable[int], beside: bool) -> Use:
         """Return the use of a part of a load. `beside`: the load, or one of its line, has other parts."""

@@ -262,10 +262,11 @@ class Chunk:
             crew = key[1] % _HELD_BACK
             if taken is not None and code.swaps:
                 taken = self._hold_back(taken, other, (here + block.successors[0], crew))
-            if taken is not None:
-                lanes.groups.add((here + block.successors[0], crew), taken)
-            if other is not None:
-                lanes.groups.add((here + block.successors[1], crew), other)
+            for place, part in zip(block.successors, (taken, other), strict=True):
+                if part is not None and code.members is not None:
+                    self._resume_converged(here + place, [part])
+                elif part is not None:
+                    lanes.groups.add((here + place, crew), part)
             if code.polls and taken is mask:
                 self.watch.turn(here + block.successors[0], mask)
         elif code.kind in ("fall", "jump"):

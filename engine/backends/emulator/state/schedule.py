@@ -35,9 +35,11 @@ LOCKSTEP = Schedule()
 # Of programs whose loops poll memory. Chosen for the most wrong queues, locks and barriers that one order finds.
 _APART = 0.85  # how often the crews are whole blocks or warps
 _MOST_CREWS = 8
-_ROUNDS = 4
-_TURNS_OF_THE_SLOW = 20  # on average, until others are slow
-_SLOW_CREWS, _SLOW_GROUPS = 0.4, 0.2  # how many are slow
+_IN_ROUNDS, _ROUNDS = 0.5, 2  # how often crews start in rounds, and how many rounds
+_TURNS_OF_A_PHASE = 20  # on average, until others are slow
+_BY_CREW = 0.5  # in how many phases crews are slow, and not groups
+_SLOW_CREWS, _SLOW_GROUPS = 0.5, 0.3  # how many are slow
+_STANDING, _MOST_STANDING = 0.75, 100  # in how many phases the slow ones stand still, and the turns of such a phase
 _MOST_TURNS = 1000  # of a run
 _RARE = 0.02  # the chance of a group that is slow or waits, beside 1
 
@@ -66,10 +68,10 @@ def schedule_line(schedule: Schedule) -> str:
 class Turns:
     """The turns of crews in a program whose loops poll memory: a crew runs up to its next access to a flag.
 
-    First the crews take turns, in an order that each round reverses, and one of three or more crews stays behind. So a
-    crew reads a flag before the one that sets it has gone on. Then each turn is drawn, and for some time some crews and
-    some groups hardly get any: one crew fills a queue while another one stands still. A group whose loop has polled in
-    vain waits for the next write.
+    In half of the runs the crews first take turns, in an order that each round reverses, and one of three or more crews
+    stays behind. So a crew reads a flag before the one that sets it has gone on. Then each turn is drawn, in phases:
+    some crews, or some groups, hardly get any turn, or stand still until all others wait. So one crew fills a queue
+    while another one stands between two accesses. A group whose loop has polled in vain waits for the next write.
     """
 
     def __init__(self, draw: random.Random) -> None:
@@ -77,7 +79,9 @@ class Turns:
         self._order: list[int] = []
         self._round: list[int] = []
         self._left = -1  # turns of the first part; below 0 before the first one
-        self._slow: dict[tuple[int, int] | int, bool] = {}  # by group and by crew
+        self._standing = 0  # turns for which the slow ones still stand
+        self._slow: dict[tuple[int, int] | int, bool] = {}  # by group or by crew
+        self._by_crew = True
         self._waiting: set[tuple[int, int]] = set()
         self._running = -1  # the crew that has not come to a flag yet
         self._rest = _MOST_TURNS
@@ -86,6 +90,11 @@ class Turns:
     def over(self) -> bool:
         """Return whether crews take no more turns: in a long run they would take too long."""
         return self._rest < 0
+
+    @property
+    def some_stand(self) -> bool:
+        """Return whether some crews or groups stand still."""
+        return self._standing > 0
 
     def choose(self, keys: list[tuple[int, int]]) -> tuple[int, int]:
         """Return the group that runs next."""
@@ -117,7 +126,7 @@ class Turns:
         if self._left < 0:
             self._order = sorted({crew for _, crew in keys})
             self._random.shuffle(self._order)
-            self._left = _ROUNDS * len(self._order)
+            self._left = _ROUNDS * len(self._order) * (self._random.random() < _IN_ROUNDS)
             if len(self._order) > 2:
                 self._order.pop()
         for _ in range(2 * len(self._order) if self._left else 0):
@@ -133,13 +142,26 @@ class Turns:
 
     def _drawn(self, keys: list[tuple[int, int]]) -> list[tuple[int, int]]:
         """Return one group, drawn."""
-        if self._random.random() < 1 / _TURNS_OF_THE_SLOW:
+        self._standing -= 1
+        over = not self._slow or (not self.some_stand and self._random.random() < 1 / _TURNS_OF_A_PHASE)
+        if over or not any(self._chances(keys)):
             self._slow.clear()
-        for place, crew in keys:
-            self._slow.setdefault(crew, self._random.random() < _SLOW_CREWS)
-            self._slow.setdefault((place, crew), self._random.random() < _SLOW_GROUPS)
-        chances = [_RARE ** ((key in self._waiting) + (self._slow[key[1]] or self._slow[key])) for key in keys]
+            self._by_crew = self._random.random() < _BY_CREW
+            self._standing = _MOST_STANDING * (self._random.random() < _STANDING)
+        if not any(chances := self._chances(keys)):
+            self._standing = 0
+            chances = self._chances(keys)
         return self._random.choices(keys, chances)
+
+    def _chances(self, keys: list[tuple[int, int]]) -> list[float]:
+        rare = 0.0 if self.some_stand else _RARE
+        return [rare ** ((key in self._waiting) + self._is_slow(key)) for key in keys]
+
+    def _is_slow(self, key: tuple[int, int]) -> bool:
+        name, share = (key[1], _SLOW_CREWS) if self._by_crew else (key, _SLOW_GROUPS)
+        if name not in self._slow:
+            self._slow[name] = self._random.random() < share
+        return self._slow[name]
 
 
 class Crews:
@@ -153,14 +175,17 @@ class Crews:
         self.random = random.Random(schedule.seed)
         self.turns = Turns(self.random) if waits else None
         self.rows, self.blocks = rows, blocks
+        self._parts: Array | None = None  # the crews of whole blocks or warps, which keep them
 
     def deal(self) -> list[tuple[Array, Array | None]]:
         """Return disjoint rectangles that cover the lanes, in the order in which they run: bool vectors of rows, and of
         blocks (None: all)."""
-        take_turns = self.turns is not None and not self.turns.over
-        if take_turns and self.random.random() < _APART:  # every block apart, or every warp
+        turns = None if self.turns is None or self.turns.over else self.turns
+        if turns and (turns.some_stand or self.random.random() < _APART):  # every block apart, or every warp
             count = self.blocks if self.blocks > 1 else self.rows // WARP
-            parts, every = np.array(self.random.sample(range(count), count)) % _MOST_CREWS, np.ones(self.rows, bool)
+            if self._parts is None:
+                self._parts = np.array(self.random.sample(range(count), count)) % _MOST_CREWS
+            parts, every = self._parts, np.ones(self.rows, bool)
             several = range(min(count, _MOST_CREWS))
             if self.blocks > 1:
                 return [(every, parts == part) for part in several]

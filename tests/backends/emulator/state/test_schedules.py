@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import engine
 from engine.backends.emulator.launch import execute
 from engine.backends.emulator.state.machine import Options
 from engine.backends.emulator.state.schedule import LOCKSTEP, Schedule
@@ -187,3 +188,17 @@ def test_only_independent_blocks_run_between_the_atomics_of_another_block(kind):
         assert made["top"][0] == 8
         lost += (made["popped"] == 0).any()
     assert bool(lost) == (kind == "independent")
+
+
+LEADERS = """__global__ void k(const int *in, int *out) {
+    int t = threadIdx.x;
+    unsigned all = __ballot_sync(~0u, in[t] & 1);
+    if (in[t] & 1) out[t] = __activemask() == all;
+}"""
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_lanes_run_apart_behind_a_vote_and_a_branch(seed: int) -> None:
+    arrays = np.arange(32, dtype=np.int32), np.zeros(32, np.int32)
+    run = engine.kernel(LEADERS).run(1, 32, arrays, schedule=f"independent:{seed}")
+    assert run.arrays["out"].sum() == 0

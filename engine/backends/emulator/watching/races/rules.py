@@ -140,11 +140,14 @@ class RaceRules:
             self._look_for_a_clash(access, lanes, array)
 
     def _counts(self, site: Site, shadow: Shadow, lanes: AccessLanes) -> Array:
-        """Return which units of a load of shared memory would be missed if nobody has set them: those of parts that
-        count, and of copied parts without a neighbour that was set."""
-        part = lanes.offset // site.part
-        counted, copied = (np.array([each is use for each in site.uses])[part] for use in (Use.COUNTED, Use.COPIED))
-        beside, unit, blocks = np.zeros(part.shape, bool), self._lanes.unit, self._lanes.sample.size
+        """Return which units of a load of shared memory would be missed if nobody has set them: those with bytes that
+        count, and with copied bytes without a neighbour that was set."""
+        unit, blocks = self._lanes.unit, self._lanes.sample.size
+        uses = [set(site.uses[start : start + unit]) for start in range(0, site.size, unit)]
+        counted, copied = (
+            np.array([use in each for each in uses])[lanes.offset // unit] for use in (Use.COUNTED, Use.COPIED)
+        )
+        beside = np.zeros(lanes.offset.shape, bool)
         size = site.size if site.part > 1 else _LARGEST_ELEMENT
         start = (lanes.address // size * size) // unit
         for number in range(size // unit):

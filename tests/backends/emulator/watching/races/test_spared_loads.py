@@ -25,6 +25,8 @@ FINE = {
         __syncthreads(); P p = s[63 - t]; ((P *)out)[t] = p;""",
     "one bit field": """struct B { unsigned a : 4, b : 28; }; __shared__ B s[64]; s[t].a = x[t]; __syncthreads();
         out[t] = s[63 - t].a;""",
+    "bit fields of one byte of a word": """struct B { unsigned a : 4, b : 4; }; __shared__ B s[64]; s[t].a = x[t];
+        s[t].b = 1; __syncthreads(); out[t] = s[63 - t].a + 2 * s[t].b;""",
     "two bit fields": """struct B { unsigned a : 1, b : 3, c : 28; }; __shared__ B s[64]; s[t].a = 1; s[t].b = x[t];
         __syncthreads(); out[t] = s[63 - t].a + s[t].b;""",
     "short bit fields": """struct B { unsigned short a : 1, b : 3; unsigned char c : 4; }; __shared__ B s[64];
@@ -40,6 +42,10 @@ UNSET = {
     "a structure that nobody fills": """struct P { int b; char a; }; __shared__ P s[64], q[64]; if (t < 32) s[t].a = 1;
         if (t < 32) s[t].b = 2; __syncthreads(); q[t] = s[t]; __syncthreads(); out[t] = q[t].a + q[t].b;""",
     "a bit is added": "__shared__ unsigned s[64]; s[t] |= 1 << x[t] % 32; out[t] = s[t];",
+    "bits of another byte are read": """__shared__ unsigned s[64]; ((unsigned char *)&s[t])[0] = 1; __syncthreads();
+        out[t] = s[t] & 0xff00;""",
+    "bits of a word are shifted": """__shared__ unsigned s[64]; if (t < 32) s[t] = 1; __syncthreads();
+        out[t] = s[t] >> 9 & 15;""",
     "some bits are read": "__shared__ unsigned s[64]; if (t < 32) s[t] = 1; __syncthreads(); out[t] = s[t] & 15;",
     "masked for another place": """__shared__ unsigned s[64], r[64]; if (t < 32) s[t] = 1; __syncthreads();
         r[t] = s[t] & 15; __syncthreads(); out[t] = r[63 - t];""",

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import engine
+from engine.lab.trials import SEARCHED
 
 ONCE = """__device__ volatile int state;
 __device__ int table;
@@ -80,11 +81,49 @@ __global__ void k(const int *in, int *out) {
     __threadfence();
     flag[b] = 2;
 }"""
+LOCK = """__device__ int held[9], tail, sum;
+__global__ void k(const int *in, int *out) {
+    if (threadIdx.x) return;
+    int own = blockIdx.x + 1;
+    WAITS
+    __threadfence();
+    while (atomicAdd(&held[before], 0)) ;
+    __threadfence();
+    sum += in[blockIdx.x];
+    __threadfence();
+    atomicExch(&held[own], 0);
+}"""
+ANNOUNCED = "atomicExch(&held[own], 1); __threadfence(); int before = atomicExch(&tail, own);"
+ANNOUNCED_TOO_LATE = "int before = atomicExch(&tail, own); __threadfence(); atomicExch(&held[own], 1);"
+RING = """__global__ void k(const int *in, int *out) {
+    __shared__ volatile int head, tail;
+    __shared__ int slot[8];
+    if (threadIdx.x == 0) head = tail = 0;
+    __syncthreads();
+    if (threadIdx.x == 0) for (int i = 0; i < 24; i++) {
+        while (head - tail WAITS) ;
+        __threadfence_block();
+        slot[i % 8] = in[i % 16];
+        __threadfence_block();
+        head = i + 1;
+    }
+    if (threadIdx.x == 32) for (int i = 0; i < 24; i++) {
+        while (head <= i) ;
+        __threadfence_block();
+        out[i % 16] = slot[i % 8];
+        __threadfence_block();
+        tail = i + 1;
+    }
+}"""
 CASES = {  # text, right, wrong
     "initialised once": (ONCE, "!= 2", "== 0"),
     "a queue": (QUEUE, "<= i", "< i"),
     "readers and writers": (READERS, ENTER, ENTER_TOO_LATE),
     "a look-back": (SUMS, "== 0", "> 2"),
+}
+RARE_CASES = {  # one thread stands between two accesses while others go on
+    "a lock with a queue": (LOCK, 6, 32, "global-race", ANNOUNCED, ANNOUNCED_TOO_LATE),
+    "a ring that is written one slot too far": (RING, 1, 64, "shared-race", ">= 8", ">= 9"),
 }
 
 
@@ -98,6 +137,19 @@ def test_a_flag_that_lets_threads_go_on_too_early_is_found(name: str, wrong: boo
         run = kernel.run(6, 32, (np.arange(1, 17, dtype=np.int32), np.zeros(16, np.int32)), schedule=schedule)
         found |= {one.kind for one in run.findings}
     assert found == ({"global-race"} if wrong else set())
+
+
+@pytest.mark.sampled(quick=2)
+@pytest.mark.parametrize("wrong", [False, True])
+@pytest.mark.parametrize("name", RARE_CASES)
+def test_what_few_orders_show_is_found_in_those_of_the_lab(name: str, wrong: bool) -> None:
+    text, grid, block, kind, *waits = RARE_CASES[name]
+    kernel, found = engine.kernel(text.replace("WAITS", waits[wrong])), set()
+    for schedule in (None, *SEARCHED):
+        if schedule != "waves:1":
+            arrays = np.arange(1, 17, dtype=np.int32), np.zeros(16, np.int32)
+            found |= {one.kind for one in kernel.run(grid, block, arrays, schedule=schedule).findings}
+    assert found == ({kind} if wrong else set())
 
 
 BARRIERS = """__device__ int turn;
