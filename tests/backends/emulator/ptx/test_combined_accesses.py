@@ -163,7 +163,7 @@ def test_a_load_behind_a_branch_is_joined_with_one_before_it():
 def test_an_atomic_that_is_a_loop_in_the_machine_code_is_said():
     text = HEAD.replace("int s", "float s") + "s[t] = out[t];\natomicAdd(&s[t % 3], 2.5f); out[t] = s[t]; }"
     (told,) = caveats_of(load(Source("test.cu", text, "int32"), "f"))
-    assert told.line == 2 and "depends on timing" in told.message
+    assert told.line == 2 and "of a warp alone" in told.message
 
 
 @pytest.mark.parametrize(
