@@ -2,8 +2,9 @@
 
 The assembler joins neighbouring accesses: four loads of 4 bytes become one of 16, and a word that was read before is
 not read again. The machine code tells for each PTX line which accesses were made from it. If one is wider than the
-line's own access, it also serves its neighbours (same base, adjacent offsets), which then have none. Any other
-difference is not understood: the access is counted as the PTX has it, and its line is reported.
+line's own access, it also serves its neighbours (same base, adjacent offsets), which then have none. Of a vector with
+parts that nobody uses it may load the others only. Any other difference is not understood: the access is counted as the
+PTX has it, and its line is reported.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from engine.backends.emulator.ptx.linear_forms import LinearForms
 from engine.backends.emulator.ptx.moved_accesses import moved_lines
 from engine.backends.emulator.ptx.parser import parse
 from engine.backends.emulator.ptx.program import NO_REQUEST, BasicBlock, Program, SharedRequest, SharedRequests, link
-from engine.backends.emulator.ptx.syntax import WIDTHS, Instruction, Module
-from engine.backends.emulator.ptx.traits import traits_of
+from engine.backends.emulator.ptx.syntax import WIDTHS, Instruction, Module, Vector
+from engine.backends.emulator.ptx.traits import reads, registers_of, traits_of
 from engine.backends.emulator.state.memory import lay_out
 from engine.compile.assembly import SharedAccess, shared_accesses
 from engine.compile.control_flow import dominators
@@ -70,10 +71,14 @@ def requests_of(program: Program, accesses: Sequence[SharedAccess]) -> SharedReq
             if leader is not None:
                 groups[leader].append(place)
     brought = {place for group in groups.values() for place in group}
+    read = {index for item in program.instructions for index in reads(item, -1)}
     found: dict[int, SharedRequest | None] = {}
     for place in changed:
         served = place in brought or (not place.made and any(_repeats(place, other, before) for other in places))
-        request = _joined_request(place, groups[place]) if place in groups else NO_REQUEST if served else None
+        request = (
+            _joined_request(place, groups[place]) if place in groups else NO_REQUEST if served
+            else _used_parts(place, read)
+        )  # fmt: skip
         at = place.item.place
         found[at] = request if at not in found or found[at] == request else None  # all copies of a function must agree
     unsure = frozenset(place.item.line for place in changed if found[place.item.place] is None)
@@ -93,6 +98,22 @@ def _looped_lines(program: Program, accesses: Sequence[SharedAccess]) -> frozens
 def _joined_request(leader: _PtxAccess, group: Sequence[_PtxAccess]) -> SharedRequest:
     first = min(place.offset for place in group)
     return SharedRequest(leader.wider, first - leader.offset, sum(place.size for place in group))
+
+
+def _used_parts(load: _PtxAccess, read: set[int]) -> SharedRequest | None:
+    """Return the request of the parts of a vector that are `read`, None if the machine code has other ones."""
+    item = load.item
+    vector = item.operands[0]
+    if load.op != "ld" or not isinstance(vector, Vector):
+        return None
+    part = load.size // item.count
+    used = [number for number, one in enumerate(vector.items) if read & set(registers_of(one))]
+    sizes, copies = set(load.made), len(load.made)  # an unrolled loop has several
+    if used and sizes == {part} and copies % len(used) == 0:
+        return SharedRequest(part, pieces=tuple((part * number, part) for number in used))
+    if used and sizes == {2 * part} and used[0] // 2 == used[-1] // 2:
+        return SharedRequest(2 * part, pieces=((used[0] // 2 * 2 * part, 2 * part),))
+    return None
 
 
 def _ptx_accesses(

@@ -52,11 +52,13 @@ class SharedRequest:
 
     `size`: bytes per lane; 0: none, because another request serves this access. If iterations of a loop are combined,
     only one of them makes a request: the one whose address, plus `shift`, lies in the first `below` bytes of `size`.
+    `pieces`: (offset, size) of each request that the assembler makes of one access whose other parts nobody uses.
     """
 
     size: int
     shift: int = 0
     below: int = 0
+    pieces: tuple[tuple[int, int], ...] = ()
 
 
 NO_REQUEST = SharedRequest(0)

@@ -9,6 +9,7 @@ rules were read from its output for sm_90, and agree with Nsight Compute.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -135,6 +136,10 @@ class MemoryRequests(LineCounter):
 
     def _count(self, access: Access, row: list[int]) -> None:
         site, requests = access.site, access.mask.warps
+        if site.request and site.request.pieces:
+            for offset, size in site.request.pieces:
+                self._count(_piece(access, offset, size), row)
+            return
         if site.request and not _asks(access, site.request):
             return
         if access.space == "local":
@@ -240,6 +245,13 @@ def _asks(access: Access, request: SharedRequest) -> bool:
     lanes, start = access.mask.dense, plain(access.address) + request.shift
     begins = start.astype(np.int64) % request.size < request.below
     return bool((begins if lanes is None else begins & lanes).any())
+
+
+def _piece(access: Access, offset: int, size: int) -> Access:
+    """Return the request for `size` bytes at an offset in an access."""
+    address = access.address
+    moved = address.plus(offset) if address.__class__ is OuterSum else address + address.dtype.type(offset)
+    return replace(access, site=replace(access.site, request=SharedRequest(size, below=size)), address=moved)
 
 
 def _size(access: Access) -> int:

@@ -47,6 +47,22 @@ def test_neighbouring_loads_are_one_request(body, requests, passes):
     assert (totals[LOADS], totals[PASSES]) == (4 * requests, 4 * passes)
 
 
+@pytest.mark.parametrize(
+    ("use", "requests", "passes"),
+    [
+        ("v.x - v.y", 1, 4), ("v.z * v.w", 1, 4), ("v.x * v.z", 2, 8), ("v.y - v.z", 2, 8), ("v.x * v.y - v.w", 1, 4),
+        ("v.x + v.y * v.z - v.w", 1, 4), ("v.w", 1, 4),
+    ],
+)  # fmt: skip
+def test_of_a_vector_the_used_parts_are_loaded(use, requests, passes):
+    """As in sm_90's machine code: one load of two words in a half of the four, else a load a word, or all four."""
+    body = f"int4 v = ((int4 *)s)[t ^ 5]; out[t] = {use};"
+    text = HEAD.replace("int s[1024]", "__align__(16) int s[1024]") + FILL + body + "}"
+    totals, _ = counted("", block=128, text=text)
+    assert (totals[LOADS], totals[PASSES]) == (4 * requests, 4 * passes)
+    assert caveats_of(load(Source("test.cu", text, "int32"), "f")) == ()
+
+
 def test_neighbouring_stores_are_one_request():
     body = "for (int k = 0; k < 4; k++) s[4 * t + k] = k * t; __syncthreads(); out[t] = s[5 * t];"
     totals, _ = counted(body)
