@@ -30,6 +30,7 @@ from engine.records.words import size_text
 from engine.sheets.answers import answered
 from engine.sheets.sheet import Check, Limit, Question, Sheet, Verdict
 
+_PASTED = re.compile(r"##|%:%:")
 _OF_HOST = re.compile(r"\bmain[ \t]*\(|^[ \t]*#[ \t]*include[ \t]*<(?:iostream|vector|cuda_runtime)", re.MULTILINE)
 
 
@@ -219,12 +220,23 @@ def _verdict(
 
 def _named(check: Check, text: str) -> Verdict | None:
     """Return the verdict on a file that has a word that the check forbids, outside of comments, or a name that begins
-    with the word and an underscore, such as atomicAdd_block; None: it has none."""
-    for number, line in enumerate(uncommented(text).split("\n") if check.without else (), start=1):
-        for word in check.without:
-            if found := re.search(rf"\b{re.escape(word)}(?:_\w*)?\b", line):
-                return Verdict(check.name, False, f"The file has `{found[0]}`. {check.advice}", number)
+    with the word and an underscore, such as atomicAdd_block; or that could have one, as it pastes names together. None:
+    it has none."""
+    plain = uncommented(text) if check.without else ""
+    for word in check.without:
+        # A line may end inside of a name.
+        spliced = r"(?:\\\r?\n)*".join(map(re.escape, word))
+        if found := re.search(rf"\b{spliced}(?:_\w*)?\b", plain):
+            name = re.sub(r"\\\r?\n", "", found[0])
+            return Verdict(check.name, False, f"The file has `{name}`. {check.advice}", _line(plain, found))
+    if found := _PASTED.search(plain):
+        said = f"The file pastes names together by `{found[0]}`: write them out, so that they can be read."
+        return Verdict(check.name, False, f"{said} {check.advice}", _line(plain, found))
     return None
+
+
+def _line(text: str, found: re.Match[str]) -> int:
+    return text.count("\n", 0, found.start()) + 1
 
 
 def _estimated(check: Check, runner: _Runner) -> Judged:

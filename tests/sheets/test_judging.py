@@ -157,6 +157,16 @@ def test_a_word_that_a_check_forbids_is_named_with_its_line() -> None:
     other = found("/*\n*/\n  atomicAdd(a, 1);")
     assert other.passed is False and other.line == 3 and "`atomicAdd`" in other.sentence
     assert "`atomicAdd_block`" in found("atomicAdd_block(a, 1);").sentence
+    split = found("\n  atom\\\nicAdd(a, 1);")
+    assert split.passed is False and split.line == 2 and "`atomicAdd`" in split.sentence
+
+
+@pytest.mark.parametrize("paste", ["##", "%:%:"])
+def test_a_name_that_is_pasted_together_may_be_a_forbidden_one(paste: str) -> None:
+    text = f"// a ## b\n#define GLUE(a, b) a{paste}b\nGLUE(atomic, Add)(a, 1);"
+    (found,) = verdicts(sheet(replace(CHECKS[2], without=("atomicAdd",))), Submission(text), Fake())
+    assert found.passed is False and found.line == 2 and f"`{paste}`" in found.sentence
+    assert next(verdicts(sheet(CHECKS[2]), Submission(text), Fake())).passed
 
 
 def test_each_type_is_tried_in_other_orders() -> None:
