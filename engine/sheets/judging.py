@@ -86,8 +86,9 @@ def judging(
 
     `gpu`: whether there is one to time on; without one, times are estimated. Only a text that has passed all earlier
     checks, and at least one, is timed: a shared GPU runs only texts that the emulator has tried. A text that has missed
-    one is not run for long. `seed`: draws one more run for each check of the answer, at an N that the sheet does not
-    show, so a table of its answers does not pass; None: no such run.
+    one is not run for long. `seed`: draws one more run for each check that is not of a time, at an N that the sheet does
+    not show, so neither a table of its answers passes nor a text that works as it should at the sheet's sizes alone;
+    None: no such run.
     """
     runner = _Runner(sheet, submission, seed)
     good, ran = True, False
@@ -120,11 +121,21 @@ class _Runner:
         self.hazardous = False
 
     def choices(self, check: Check, device: str) -> Iterator[Choice]:
-        """Return the runs of the file, in order; for an answer the drawn one comes last."""
-        drawn = check.runs.drawn(f"{self._seed} {check.name}")
-        hidden = [drawn] if drawn and self._seed is not None and isinstance(check.quantity, Status) else []
-        for runs in (check.runs, *hidden):
-            yield from runs.of(self._kernel, self._submission.text, self._submission.file_name, device)
+        """Return the runs of the file, in order."""
+        return check.runs.of(self._kernel, self._submission.text, self._submission.file_name, device)
+
+    def drawn(self, check: Check) -> Check | None:
+        """Return the check at an N that the sheet does not show, with the limits that hold there: those of a counter
+        are a kernel's own count, or a number that fewer elements do not reach. None: there is no such N or limit."""
+        seed, limits, runs = str(self._seed), check.limits, None
+        if isinstance(check.quantity, Counted):
+            limits = tuple(one for one in limits if one.against or one.relation == "at most")
+            shared = check.quantity.over == "busiest_warp_share"  # of fewer warps each has more
+            if all(one.against for one in limits) or not shared:
+                runs = check.runs.near(seed, all(one.against for one in limits))
+        elif isinstance(check.quantity, Status | Findings):
+            runs = check.runs.drawn(seed)
+        return replace(check, runs=runs, limits=limits) if runs and limits and self._seed is not None else None
 
     def own(self, choice: Choice) -> Generator[Asked, Answer, Measurement]:
         """Ask for the run of the file."""
@@ -200,7 +211,9 @@ def _verdict(
         return Verdict(check.name, None, NOT_TIMED)
     if timed and not gpu:
         return (yield from _estimated(check, runner))
-    choices = list(runner.choices(check, "gpu" if timed else "emulator"))
+    drawn = None if timed else runner.drawn(check)
+    hidden = list(runner.choices(drawn, "emulator")) if drawn else []
+    choices = [*runner.choices(check, "gpu" if timed else "emulator"), *hidden]
     if missed and runner.expected(choices) > _MOST_AFTER_A_MISS:
         return Verdict(check.name, False, NOT_RUN)
     last, count = Verdict(check.name, True, ""), 0
@@ -208,10 +221,11 @@ def _verdict(
         found = yield from runner.own(choice)
         if (ended := _ended(check, choice, found)) is not None:
             return ended
-        for limit in check.limits:
-            last = yield from _kept(check, limit, choice, found, runner)
-            if not last.passed:
-                return last
+        for limit in drawn.limits if drawn and choice in hidden else check.limits:
+            kept = yield from _kept(check, limit, choice, found, runner)
+            if not kept.passed:
+                return kept
+            last = kept if choice not in hidden else last
         count += 1
     runs = "1 run" if count == 1 else f"{count} runs"
     sentence = {Status: f"Right in {runs}.", Findings: f"No hazard in {runs}."}.get(type(check.quantity))
