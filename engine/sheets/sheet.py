@@ -50,8 +50,8 @@ class Runs:
         return replace(one, n=(n,))
 
     def near(self, seed: str, larger: bool) -> Runs | None:
-        """Return one run at an N near one of the runs', drawn by the seed: not below half of it, and with `larger` up to
-        half more. It differs by whole blocks, else by whole warps, so the last block looks the same; None if there is
+        """Return one run at an N near one of the runs', drawn by the seed: not below half of it, with `larger` also up
+        to half more. It differs by whole blocks, else by whole warps, so the last block looks the same; None if there is
         no such N."""
         draw = Random(f"{seed} {self}")
         one = self._one(draw)
