@@ -86,8 +86,8 @@ def judging(
 
     `gpu`: whether there is one to time on; without one, times are estimated. Only a text that has passed all earlier
     checks, and at least one, is timed: a shared GPU runs only texts that the emulator has tried. A text that has missed
-    one is not run for long. `seed`: draws one more run for each check but one of a time, at an N that the sheet does not
-    show: no table of its answers passes, and no text that does as asked at the sheet's sizes alone; None: no such run.
+    one is not run for long. `seed`: draws one more run for each check but one of a time, at an N that no page
+    shows: no table of its answers passes, and no text that does as asked at the sheet's sizes alone; None: no such run.
     """
     runner = _Runner(sheet, submission, seed)
     good, ran = True, False

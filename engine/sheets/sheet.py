@@ -51,8 +51,8 @@ class Runs:
 
     def near(self, seed: str, larger: bool) -> Runs | None:
         """Return one run at an N near one of the runs', drawn by the seed: not below half of it, with `larger` also up
-        to half more. It differs by whole blocks, else by whole warps, so the last block looks the same; None if there is
-        no such N."""
+        to half more. It differs by whole blocks, else by whole warps, so the last block looks the same; None if
+        there is no such N."""
         draw = Random(f"{seed} {self}")
         one = self._one(draw)
         n, block_size = one.n[0], one.block_size[0]
