@@ -124,11 +124,12 @@ class _Runner:
         return check.runs.of(self._kernel, self._submission.text, self._submission.file_name, device)
 
     def drawn(self, check: Check) -> Check | None:
-        """Return the check at an N that the sheet does not show, with the limits that hold there: those of a counter
-        are a kernel's own count, or a number that fewer elements do not reach. None: there is no such N or limit."""
+        """Return the check at an N that the sheet does not show, with the limits that hold there. Those of a counter
+        are a number that fewer elements do not reach, or a kernel's own count, from which a text may differ by a
+        quarter at its border. None: there is no such N or limit."""
         seed, limits, runs = str(self._seed), check.limits, None
         if isinstance(check.quantity, Counted):
-            limits = tuple(one for one in limits if one.against or one.relation == "at most")
+            limits = tuple(_about(one) for one in limits if one.against or one.relation == "at most")
             shared = check.quantity.over == "busiest_warp_share"  # of fewer warps each has more
             if all(one.against for one in limits) or not shared:
                 runs = check.runs.near(seed, all(one.against for one in limits))
@@ -165,6 +166,12 @@ class _Runner:
             assert isinstance(found, Measurement)
             self._known[choice] = found
         return self._known[choice]
+
+
+def _about(limit: Limit) -> Limit:
+    """Return the limit with a quarter of a kernel's count to spare."""
+    spare = 1.25 if limit.relation == "at most" else 0.75
+    return replace(limit, times=limit.times * spare) if limit.against else limit
 
 
 @lru_cache(maxsize=64)

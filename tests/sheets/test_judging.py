@@ -328,7 +328,7 @@ class AtOneSize(Fake):
     """What counts well at the sizes of a check alone."""
 
     def ran(self, choice: Choice) -> Measurement:
-        self.counters = {"barriers": 0.0 if choice.n in (64, 1000) else 9.0}
+        self.counters = {"barriers": 0.0 if choice.n in (64, 1000) else 99.0}
         return super().ran(choice)
 
 
@@ -364,6 +364,20 @@ def test_a_number_that_another_size_would_not_reach_is_no_limit_there(check: She
     run = Fake(barriers=0.0, busiest_warp_instructions=1.0, warp_instructions=2.0)
     assert next(verdicts(sheet(check), Submission("text"), run, seed=1)).passed
     assert {choice.n for choice in run.asked} == {*check.runs.n}
+
+
+@pytest.mark.parametrize(("count", "good"), [(7.0, True), (5.0, False), (10.0, True), (11.0, False)])
+def test_near_that_size_a_border_may_cost_a_quarter(count: float, good: bool) -> None:
+    """A thread without an element may leave out its store."""
+
+    class AtTheBorder(Fake):
+        def ran(self, choice: Choice) -> Measurement:
+            self.counters = {"barriers": 8.0 if choice.n == 1000 else count}
+            return super().ran(choice)
+
+    exact = replace(counted(Limit("at most", None, SEQUENTIAL)), limits=(
+        Limit("at least", None, SEQUENTIAL), Limit("at most", None, SEQUENTIAL)))  # fmt: skip
+    assert next(verdicts(sheet(exact), Submission("text"), AtTheBorder(), seed=1)).passed is good
 
 
 def test_a_size_of_one_block_differs_by_warps() -> None:
