@@ -123,6 +123,9 @@ COUNTERS: dict[str, Counter] = {
         Counter("warp_syncs", "Warp synchronisations",
                 "An instruction at which the lanes of a warp wait for each other: __syncwarp(), a shuffle, a vote.",
                 json=21),
+        Counter("waits", "Waits of warps",
+                "A barrier of the block, or an instruction at which the lanes of a warp wait for each other.",
+                parts=("barriers", "warp_syncs"), lines=False),
         Counter("busiest_warp_share", "Share of the busiest warp",
                 "The instructions of the busiest warp, divided by those of all warps. All warps have the same share if "
                 "they share the work.",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from math import isfinite
+from unicodedata import normalize
 
 from engine.records.words import whole_number
 from engine.sheets.sheet import Question, Verdict
@@ -18,30 +19,47 @@ _BEFORE = (
     r"get|factor|of|by|[#=~≈x×])"
     r"[\s.:]*)*"
 )
-_FACTOR = r"[+-]?[\d.,'_\s]*\d\.?(?:e[+-]?\d+)?(?:\s*(?:\^|\*\*)\s*\d+)?"
-_TERM = rf"{_FACTOR}(?:\s*[*/·×x]\s*{_FACTOR})*"
+_DIGITS = r"(?:\d{1,3}(?:[.,'_\s]\d{3})+|\d+)(?:[.,]\d+)?|\.\d+"
+_FACTOR = rf"[+-]?(?:{_DIGITS})\.?(?:e[+-]?\d+)?(?:\s*(?:\^|\*\*)\s*\d+)?"
+_PRODUCT = rf"{_FACTOR}(?:\s*[*/·×x]\s*{_FACTOR})*"
+_TERM = rf"{_PRODUCT}(?:\s*\+\s*{_PRODUCT})*"
 _UNIT = r"\s*(?:(k|m|g)(?:i?b?|ilobytes?|egabytes?|igabytes?)\b)?"
 _NUMBER = re.compile(rf"{_BEFORE}({_TERM}){_UNIT}(\D*)")
+# A term in brackets beside an operator: (4096/16)^3, 2 * (32 * 32).
+_BRACKETS = re.compile(rf"(?<=[*/·×x+])\s*\(\s*({_TERM})\s*\)|\(\s*({_TERM})\s*\)(?=\s*[*/·×x^+])")
 _UNDECIDED = re.compile(r"\b(?:or|oder|not|nicht|to|bis|and|und|more|less)\b|[?+±]")
 _PERCENT = re.compile(r"%|per ?cent|prozent", re.IGNORECASE)
+_UNITS = re.compile(
+    r"\b(?:bit|byte|sector|warp|thread|lane|block|iteration|instruction|operation|bank|word|second)s?\b"
+    r"|\b(?:pass|launch)(?:es)?\b|\b(?:ms|ns|[uµμ]s)\b|%|\bper ?cent\b|\bprozent\b"
+)
+_BEHIND_UNIT = re.compile(r"\b(?:of|per|for|in|at|from|with)\b|[(=/]|\d-")  # the rest tells more about the unit
 # Other spellings of a power, a quotient, a unit and a name before the number, and the one that is read.
 _SPELLINGS = tuple(
     (re.compile(pattern), read)
     for pattern, read in (
+        (r"(?:\bto the (?:power (?:of )?)?|\bhoch )(\d+)(?:th|nd|rd)?\b", r"^\1"),
+        (r"\bpow\s*\(\s*(\d+)\s*[,;]\s*(\d+)\s*\)", r"\1^\2"),
+        (r"(?<=\d)\s*(?:thousand|tausend)\b", "*10^3"),
+        (r"(?<=\d)\s*million(?:en)?\b", "*10^6"),
+        (r"(?<=\d)\s*(?:billion|milliarden?)\b", "*10^9"),
         (r"\^\s*[({](\d+)[)}]", r"^\1"),
         (r"\b1\s*<<\s*(\d+)", r"2^\1"),
         (r"(?<=\d)\s*[÷:]\s*(?=\d)", "/"),
         (r"(?<=\d)\s+\d+-(?=(?:byte|bit)\b)", " "),
+        (r"(?<=[a-z])\s+of\s+\d+[\s-]*(?:byte|bit)s?\b", ""),
         (r"^[a-z]\s*[=:]", ""),
     )
 )
+_OTHER_BASE = re.compile(r"\b0(?:x[0-9a-f]{1,16}|b[01]{1,64})\b")
 _PREFIXES = {None: 1, "k": 2**10, "m": 2**20, "g": 2**30}
 _DECIMAL_COMMA = re.compile(r"^([+-]?0(?=,)|[+-]?\d+(?:\.\d{3})*(?=,\d{1,2}$)),(\d+)$")  # 0,125 and 66,7, not 66,700
 _POINTS = re.compile(r"^[+-]?\d{1,3}(?:\.\d{3})+$")  # 16.777.216
 NO_NUMBER = "No number was found in this answer. Write one, such as 12.5, 2^24 or 8 KB."
 NO_LETTER = "No choice was found in this answer. Write the letter of one."
 _LETTERED = re.compile(r"([a-j])\W+(.+)")
-_BEFORE_LETTER = re.compile(r"^(?:(?:the|my|it|is|i|think|answer|antwort|lösung|choice|option|letter)\b\W*)+")
+_REASON = re.compile(r"(?<=^[a-j])\W+(?:because|since|as|weil|denn)\b.*")
+_BEFORE_LETTER = re.compile(r"^(?:(?:the|my|it['’]?s?|is|i|think|answer|antwort|lösung|choice|option|letter)\b\W*)+")
 _LEAST = 4  # letters of a choice's beginning that names it
 
 
@@ -54,15 +72,35 @@ def answered(question: Question, words: str | None) -> Verdict:
         read, right, otherwise = bool(letter), letter == question.answer, NO_LETTER
     else:
         parts = _numbers(words, _PERCENT.search(question.aim) is not None)
+        if parts and (other := _other_unit(question.aim, words)):
+            return Verdict(question.name, False, f"The answer is in {other[0]}; the question asks for {other[1]}.")
         right = bool(parts) and all(any(_met(question, number) for number in readings) for readings in parts)
         read, otherwise = bool(parts), NO_NUMBER
     return Verdict(question.name, right, question.because if right else question.advice if read else otherwise)
 
 
+def _other_unit(aim: str, words: str) -> tuple[str, str] | None:
+    """Return the unit of an answer and that of the question, if both have one and they differ."""
+    behind = aim.lower().partition("how many")[2]
+    given = _units(_BEHIND_UNIT.split(words.lower())[0])
+    if _PERCENT.search(aim):
+        asked = "percent"
+    elif not (asked := next(iter(_units(behind)), "")):
+        asked = "a factor" if "factor" in aim else ""
+    return (given[0], asked) if asked and given and asked not in given else None
+
+
+def _units(words: str) -> list[str]:
+    """Return the known units in a text, in the plural."""
+    found = (one[0] for one in _UNITS.finditer(words))
+    return ["percent" if _PERCENT.fullmatch(one) else one if one.endswith("s") and one != "pass" else
+            f"{one}es" if one in ("pass", "launch") else f"{one}s" for one in found]  # fmt: skip
+
+
 def _letter(question: Question, words: str) -> str:
     """Return the letter of an answer: "B", "b)", "the answer is b", the choice itself or its beginning, or both as in
     "b) Eight."; "": no letter."""
-    whole = _plain(words)
+    whole = _REASON.sub("", _plain(words))
     choices = {letter: _plain(choice) for letter, choice in question.lettered.items()}
     for plain in (whole, _BEFORE_LETTER.sub("", whole)):  # a choice may begin with such a word itself
         both = _LETTERED.fullmatch(plain)
@@ -81,7 +119,7 @@ def _begins(choice: str, words: str) -> bool:
 
 
 def _plain(words: str) -> str:
-    return " ".join(words.lower().split()).strip("().,;!:=→[]`*\"' ")
+    return " ".join(words.lower().split()).strip("().,;!:=→[]`*\"'“”„‘’ ")
 
 
 def _met(question: Question, number: float) -> bool:
@@ -95,9 +133,14 @@ def _numbers(words: str, percent: bool) -> list[set[float]]:
     written. With one point before three digits there are two. `percent`: a number without a percent sign may be the
     fraction. []: no number, or several."""
     plain = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹]+", lambda found: "^" + found[0].translate(_SUPERSCRIPT), words.strip().lower())
-    plain = plain.strip('*`"=≈~ (')
+    plain = re.sub("(?<=[0-9])(?=[¼-¾⅐-⅞])", "+", plain)  # 12½
+    plain = normalize("NFKC", plain).replace("⁄", "/").replace("−", "-").strip('*`"=≈~ ')
+    plain = plain if ")" in plain[:-1] else plain.lstrip("( ")
+    plain = _OTHER_BASE.sub(lambda found: str(int(found[0], 0)), plain)
     for pattern, read in _SPELLINGS:
         plain = pattern.sub(read, plain)
+    while (inner := _BRACKETS.search(plain)) and len(values := _values(inner[1] or inner[2])) == 1:
+        plain = f"{plain[: inner.start()]}{values.pop():.17g}{plain[inner.end() :]}"
     plain = plain.rstrip(".!) ")
     found: list[set[float]] = []
     for part in re.split(r"[(=≈]", plain):
@@ -115,13 +158,17 @@ def _numbers(words: str, percent: bool) -> list[set[float]]:
 
 
 def _values(term: str) -> set[float]:
-    """Return the values of a product or quotient; of one number with a point before three digits both readings."""
-    first, *others = re.split(r"(?<!\*)\s*([*/·×x])\s*(?!\*)", term.replace("**", "^"))
-    values = _readings(first)
-    for sign, factor in zip(others[::2], others[1::2], strict=True):
-        for value in [values.pop() for _ in range(len(values))]:
-            values |= {value / by if sign == "/" else value * by for by in _readings(factor) if by or sign != "/"}
-    return {value for value in values if isfinite(value)}
+    """Return the values of a sum of products or quotients; of one number with a point before three digits both
+    readings."""
+    sums = {0.0}
+    for product in re.split(r"(?<=[\d.])\s*\+\s*", term):
+        first, *others = re.split(r"(?<!\*)\s*([*/·×x])\s*(?!\*)", product.replace("**", "^"))
+        values = _readings(first)
+        for sign, factor in zip(others[::2], others[1::2], strict=True):
+            readings = [by for by in _readings(factor) if by or sign != "/"]
+            values = {value / by if sign == "/" else value * by for value in values for by in readings}
+        sums = {whole + value for whole in sums for value in values}
+    return {value for value in sums if isfinite(value)}
 
 
 def _readings(factor: str) -> set[float]:

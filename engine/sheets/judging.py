@@ -30,6 +30,7 @@ from engine.records.words import size_text
 from engine.sheets.answers import answered
 from engine.sheets.sheet import Check, Limit, Question, Sheet, Verdict
 
+_PASTED = re.compile(r"##|%:%:")
 _OF_HOST = re.compile(r"\bmain[ \t]*\(|^[ \t]*#[ \t]*include[ \t]*<(?:iostream|vector|cuda_runtime)", re.MULTILINE)
 
 
@@ -85,8 +86,8 @@ def judging(
 
     `gpu`: whether there is one to time on; without one, times are estimated. Only a text that has passed all earlier
     checks, and at least one, is timed: a shared GPU runs only texts that the emulator has tried. A text that has missed
-    one is not run for long. `seed`: draws one more run for each check of the answer, at an N that the sheet does not
-    show, so a table of its answers does not pass; None: no such run.
+    one is not run for long. `seed`: draws one more run for each check but one of a time, at an N that no page
+    shows: no table of its answers passes, and no text that does as asked at the sheet's sizes alone; None: no such run.
     """
     runner = _Runner(sheet, submission, seed)
     good, ran = True, False
@@ -119,11 +120,22 @@ class _Runner:
         self.hazardous = False
 
     def choices(self, check: Check, device: str) -> Iterator[Choice]:
-        """Return the runs of the file, in order; for an answer the drawn one comes last."""
-        drawn = check.runs.drawn(f"{self._seed} {check.name}")
-        hidden = [drawn] if drawn and self._seed is not None and isinstance(check.quantity, Status) else []
-        for runs in (check.runs, *hidden):
-            yield from runs.of(self._kernel, self._submission.text, self._submission.file_name, device)
+        """Return the runs of the file, in order."""
+        return check.runs.of(self._kernel, self._submission.text, self._submission.file_name, device)
+
+    def drawn(self, check: Check) -> Check | None:
+        """Return the check at an N that the sheet does not show, with the limits that hold there. Those of a counter
+        are a number that fewer elements do not reach, or a kernel's own count, from which a text may differ by a
+        quarter at its border. None: there is no such N or limit."""
+        seed, limits, runs = str(self._seed), check.limits, None
+        if isinstance(check.quantity, Counted):
+            limits = tuple(_about(one) for one in limits if one.against or one.relation == "at most")
+            shared = check.quantity.over == "busiest_warp_share"  # of fewer warps each has more
+            if all(one.against for one in limits) or not shared:
+                runs = check.runs.near(seed, all(one.against for one in limits))
+        elif isinstance(check.quantity, Status | Findings):
+            runs = check.runs.drawn(seed)
+        return replace(check, runs=runs, limits=limits) if runs and limits and self._seed is not None else None
 
     def own(self, choice: Choice) -> Generator[Asked, Answer, Measurement]:
         """Ask for the run of the file."""
@@ -154,6 +166,12 @@ class _Runner:
             assert isinstance(found, Measurement)
             self._known[choice] = found
         return self._known[choice]
+
+
+def _about(limit: Limit) -> Limit:
+    """Return the limit with a quarter of a kernel's count to spare."""
+    spare = 1.25 if limit.relation == "at most" else 0.75
+    return replace(limit, times=limit.times * spare) if limit.against else limit
 
 
 @lru_cache(maxsize=64)
@@ -199,7 +217,9 @@ def _verdict(
         return Verdict(check.name, None, NOT_TIMED)
     if timed and not gpu:
         return (yield from _estimated(check, runner))
-    choices = list(runner.choices(check, "gpu" if timed else "emulator"))
+    drawn = None if timed else runner.drawn(check)
+    hidden = list(runner.choices(drawn, "emulator")) if drawn else []
+    choices = [*runner.choices(check, "gpu" if timed else "emulator"), *hidden]
     if missed and runner.expected(choices) > _MOST_AFTER_A_MISS:
         return Verdict(check.name, False, NOT_RUN)
     last, count = Verdict(check.name, True, ""), 0
@@ -207,10 +227,11 @@ def _verdict(
         found = yield from runner.own(choice)
         if (ended := _ended(check, choice, found)) is not None:
             return ended
-        for limit in check.limits:
-            last = yield from _kept(check, limit, choice, found, runner)
-            if not last.passed:
-                return last
+        for limit in drawn.limits if drawn and choice in hidden else check.limits:
+            kept = yield from _kept(check, limit, choice, found, runner)
+            if not kept.passed:
+                return kept
+            last = kept if choice not in hidden else last
         count += 1
     runs = "1 run" if count == 1 else f"{count} runs"
     sentence = {Status: f"Right in {runs}.", Findings: f"No hazard in {runs}."}.get(type(check.quantity))
@@ -219,12 +240,23 @@ def _verdict(
 
 def _named(check: Check, text: str) -> Verdict | None:
     """Return the verdict on a file that has a word that the check forbids, outside of comments, or a name that begins
-    with the word and an underscore, such as atomicAdd_block; None: it has none."""
-    for number, line in enumerate(uncommented(text).split("\n") if check.without else (), start=1):
-        for word in check.without:
-            if found := re.search(rf"\b{re.escape(word)}(?:_\w*)?\b", line):
-                return Verdict(check.name, False, f"The file has `{found[0]}`. {check.advice}", number)
+    with the word and an underscore, such as atomicAdd_block; or that could have one, as it pastes names together. None:
+    it has none."""
+    plain = uncommented(text) if check.without else ""
+    for word in check.without:
+        # A line may end inside of a name.
+        spliced = r"(?:\\\r?\n)*".join(map(re.escape, word))
+        if found := re.search(rf"\b{spliced}(?:_\w*)?\b", plain):
+            name = re.sub(r"\\\r?\n", "", found[0])
+            return Verdict(check.name, False, f"The file has `{name}`. {check.advice}", _line(plain, found))
+    if found := _PASTED.search(plain):
+        said = f"The file pastes names together by `{found[0]}`: write them out, so that they can be read."
+        return Verdict(check.name, False, f"{said} {check.advice}", _line(plain, found))
     return None
+
+
+def _line(text: str, found: re.Match[str]) -> int:
+    return text.count("\n", 0, found.start()) + 1
 
 
 def _estimated(check: Check, runner: _Runner) -> Judged:

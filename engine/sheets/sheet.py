@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from itertools import product
 from random import Random
@@ -14,6 +14,7 @@ from engine.records import Choice
 
 LETTERS = "abcdefghij"  # of the choices of a question
 HINTS, SOLUTION, ATTEMPTS = "hints", "solution", "attempts"  # keys of the progress that are no checks
+WARP = 32
 _MOST_DRAWN = 1 << 16  # the largest N of a drawn run, which the emulator does in a second
 LEVELS = {"beginner": "To begin with", "course": "", "advanced": "Advanced"}  # in the order of the menu
 ORIGINS = {
@@ -42,11 +43,29 @@ class Runs:
         between = range(min(self.n) + 1, min(max(self.n), _MOST_DRAWN))
         if set(between) <= set(self.n):
             return None
-        draw = Random(seed)
-        one = {each.name: (draw.choice(getattr(self, each.name)),) for each in fields(self)}
+        draw = Random(f"{seed} {self}")
+        one = self._one(draw)
         while (n := draw.choice(between)) in self.n:
             pass
-        return Runs(**one | {"n": (n,)})
+        return replace(one, n=(n,))
+
+    def near(self, seed: str, larger: bool) -> Runs | None:
+        """Return one run at an N near one of the runs', drawn by the seed: not below half of it, with `larger` also up
+        to half more. It differs by whole blocks, else by whole warps, so the last block looks the same; None if
+        there is no such N."""
+        draw = Random(f"{seed} {self}")
+        one = self._one(draw)
+        n, block_size = one.n[0], one.block_size[0]
+        for step in (block_size, WARP):
+            found = [*range(n - step, max(n // 2, 1) - 1, -step)]
+            found += range(n + step, n + n // 2 + 1, step) if larger else ()
+            if left := [other for other in found if other not in self.n]:
+                return replace(one, n=(draw.choice(left),))
+        return None
+
+    def _one(self, draw: Random) -> Runs:
+        """Return one of the runs."""
+        return Runs(**{each.name: (draw.choice(getattr(self, each.name)),) for each in fields(self)})
 
     def of(self, kernel: str, source: str | None, file_name: str | None, device: str) -> Iterator[Choice]:
         """The choices that run `kernel`, or `source` in its place, smallest n first."""

@@ -52,7 +52,7 @@ def test_everybody_is_graded(folder: Path, capsys: pytest.CaptureFixture[str]) -
         assert row["passed"] and row["reason"] is None
         assert {verdict["check"]: verdict["passed"] for verdict in row["checks"]} == {
             "answer": True, "findings": True, "coalesced": True, "together": True, "tree": True,
-            "shared-work": True, "no-atomic": True, "faster": True}  # fmt: skip
+            "shared-work": True, "no-atomic": True, "each-step": True, "faster": True}  # fmt: skip
 
 
 @pytest.mark.thorough

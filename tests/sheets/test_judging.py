@@ -157,6 +157,16 @@ def test_a_word_that_a_check_forbids_is_named_with_its_line() -> None:
     other = found("/*\n*/\n  atomicAdd(a, 1);")
     assert other.passed is False and other.line == 3 and "`atomicAdd`" in other.sentence
     assert "`atomicAdd_block`" in found("atomicAdd_block(a, 1);").sentence
+    split = found("\n  atom\\\nicAdd(a, 1);")
+    assert split.passed is False and split.line == 2 and "`atomicAdd`" in split.sentence
+
+
+@pytest.mark.parametrize("paste", ["##", "%:%:"])
+def test_a_name_that_is_pasted_together_may_be_a_forbidden_one(paste: str) -> None:
+    text = f"// a ## b\n#define GLUE(a, b) a{paste}b\nGLUE(atomic, Add)(a, 1);"
+    (found,) = verdicts(sheet(replace(CHECKS[2], without=("atomicAdd",))), Submission(text), Fake())
+    assert found.passed is False and found.line == 2 and f"`{paste}`" in found.sentence
+    assert next(verdicts(sheet(CHECKS[2]), Submission(text), Fake())).passed
 
 
 def test_each_type_is_tried_in_other_orders() -> None:
@@ -312,3 +322,71 @@ def test_the_drawn_n_is_none_of_those_that_the_sheet_shows() -> None:
     found = {runs.n[0] for seed in range(2000) if (runs := shown.drawn(str(seed)))}
     assert found == {*range(2, 100)} - {3, 5}
     assert Runs((1, 2, 3), (32,), ("int32",)).drawn("0") is None
+
+
+class AtOneSize(Fake):
+    """What counts well at the sizes of a check alone."""
+
+    def ran(self, choice: Choice) -> Measurement:
+        self.counters = {"barriers": 0.0 if choice.n in (64, 1000) else 99.0}
+        return super().ran(choice)
+
+
+def counted(limit: Limit, counter: str = "barriers", n: int = 1000, block_size: int = 64) -> SheetCheck:
+    return replace(CHECKS[3], quantity=Counted(counter), limits=(limit,), runs=Runs((n,), (block_size,), ("int32",)))
+
+
+@pytest.mark.parametrize(
+    ("limit", "smallest", "largest"),
+    [(Limit("at most", 0.0), 500, 1000), (Limit("at most", None, SEQUENTIAL), 500, 1500),
+     (Limit("at most", None, SEQUENTIAL, 1.1), 500, 1500)],
+)  # fmt: skip
+def test_a_counter_is_looked_at_near_the_size_that_the_sheet_shows(limit: Limit, smallest: int, largest: int) -> None:
+    """A kernel tested for n == 5000 and did as the sheet asks at that size alone."""
+    sizes = set()
+    for seed in range(40):
+        run = AtOneSize()
+        (found,) = verdicts(sheet(counted(limit)), Submission("text"), run, seed=seed)
+        own = {choice.n for choice in run.asked if choice.source}
+        assert found.passed is False and len(own) == 2
+        sizes |= own - {1000}
+    assert smallest <= min(sizes) and max(sizes) <= largest and len(sizes) > 5
+    assert all((1000 - n) % 64 == 0 for n in sizes), "the last block stays as full as it was"
+    assert next(verdicts(sheet(counted(limit)), Submission("text"), AtOneSize())).passed, "without a seed"
+
+
+@pytest.mark.parametrize(
+    "check",
+    [counted(Limit("at least", 0.0)), counted(Limit("at most", 0.0), n=32),
+     counted(Limit("at most", 1.0), "busiest_warp_share")],
+)  # fmt: skip
+def test_a_number_that_another_size_would_not_reach_is_no_limit_there(check: SheetCheck) -> None:
+    run = Fake(barriers=0.0, busiest_warp_instructions=1.0, warp_instructions=2.0)
+    assert next(verdicts(sheet(check), Submission("text"), run, seed=1)).passed
+    assert {choice.n for choice in run.asked} == {*check.runs.n}
+
+
+@pytest.mark.parametrize(("count", "good"), [(7.0, True), (5.0, False), (10.0, True), (11.0, False)])
+def test_near_that_size_a_border_may_cost_a_quarter(count: float, good: bool) -> None:
+    """A thread without an element may leave out its store."""
+
+    class AtTheBorder(Fake):
+        def ran(self, choice: Choice) -> Measurement:
+            self.counters = {"barriers": 8.0 if choice.n == 1000 else count}
+            return super().ran(choice)
+
+    exact = replace(counted(Limit("at most", None, SEQUENTIAL)), limits=(
+        Limit("at least", None, SEQUENTIAL), Limit("at most", None, SEQUENTIAL)))  # fmt: skip
+    assert next(verdicts(sheet(exact), Submission("text"), AtTheBorder(), seed=1)).passed is good
+
+
+def test_a_size_of_one_block_differs_by_warps() -> None:
+    run = AtOneSize()
+    assert not next(verdicts(sheet(counted(Limit("at most", 0.0), n=64)), Submission("text"), run, seed=1)).passed
+    assert [choice.n for choice in run.asked] == [64, 32]
+
+
+def test_hazards_are_looked_for_at_a_drawn_size_that_the_answer_has_too() -> None:
+    run = Fake()
+    assert passed(verdicts(sheet(*CHECKS[:2]), Submission("text"), run, seed=1))
+    assert len({choice.n for choice in run.asked}) == 3

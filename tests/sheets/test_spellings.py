@@ -60,7 +60,8 @@ def test_a_number_is_right_within_its_tolerance(words: str, right: bool) -> None
                                               ("a) one, b) two", False), ("The answer is b.", True), ("b!", True),
                                               ("it is b", True), ("= b", True), ("b,", True), ("not b", False),
                                               ("it isn't b", False), ("my answer: a", False), ("b, t", False),
-                                              ("i", False)])  # fmt: skip
+                                              ("i", False), ("it's b", True), ("“b”", True), ("it isn't b", False),
+                                              ("b, because two is more", True), ("a, because b", False)])  # fmt: skip
 def test_a_choice_is_its_letter(words: str, right: bool) -> None:
     assert answered(question("b", "one", "two"), words).passed is right
 
@@ -98,7 +99,9 @@ def test_a_percentage_may_be_written_as_a_fraction(words: str, right: bool) -> N
 @pytest.mark.parametrize(
     "words",
     ["s = 16", "n=16", "exactly 16", "all 16", "I get 16", "16 (all)", "#16", "**16**", "`16`", '"16"', "2^{4}",
-     "2^(4)", "1 << 4", "1<<4", "512:32", "512 ÷ 32", "16 32-byte sectors"],
+     "2^(4)", "1 << 4", "1<<4", "512:32", "512 ÷ 32", "16 32-byte sectors", "0x10", "0b10000", "8 + 8", "4+4+4+4",
+     "pow(2,4)", "pow(2, 4)", "2 to the power of 4", "2 to the 4th", "2 hoch 4", "１６", "32⁄2", "(2^4)", "2 * (4 + 4)",
+     "(32/8)^2", "(8 / 2)²", "2*(4*2) = 16", "0.016 thousand", "15½ + ½"],
 )  # fmt: skip
 def test_other_spellings_of_a_number_are_read(words: str) -> None:
     assert answered(question(16.0), words).passed and not answered(question(15.0), words).passed
@@ -118,3 +121,29 @@ def test_an_answer_without_a_letter_is_told_so() -> None:
 def test_no_answer_is_no_pass() -> None:
     assert answered(question("b", "one", "two"), "  ") == Verdict("why", False, "Not answered yet.")
     assert answered(question(0.0), None).passed is False
+
+
+@pytest.mark.parametrize("words", ["16, 32", "1, 6", "1 6", "16 million", "16 + 16", "0x16", "pow(4, 3)", "(16 + 1)"])
+def test_a_list_or_another_number_is_not_the_number(words: str) -> None:
+    assert not answered(question(16.0), words).passed
+
+
+SECTORS, RATIO = "Ints of 4 bytes: how many sectors does the warp touch?", "How many operations for each byte?"
+FACTOR, SHARE, STEP = "By which factor is it less?", "What part, in percent?", "At which s do lanes meet?"
+
+
+@pytest.mark.parametrize(
+    ("aim", "words", "given"),
+    [(SECTORS, "16", ""), (SECTORS, "16 sectors", ""), (SECTORS, "16 32-byte sectors", ""),
+     (SECTORS, "16 for a warp", ""),
+     (SECTORS, "16 sectors of 32 bytes", ""), (SECTORS, "16 transactions", ""), (SECTORS, "16 bytes", "bytes"),
+     (SECTORS, "16 %", "percent"), (SECTORS, "16 passes", "passes"), (RATIO, "16 operations per byte", ""),
+     (RATIO, "16 per byte", ""), (RATIO, "16 FLOP/byte", ""), (RATIO, "16 bytes per operation", "bytes"),
+     (FACTOR, "16 times", ""), (FACTOR, "16x", ""), (FACTOR, "16 %", "percent"), (FACTOR, "16 bytes", "bytes"),
+     (SHARE, "16 %", ""), (SHARE, "16 percent of the threads", ""), (SHARE, "16 threads", "threads"),
+     (STEP, "s = 16", ""), ("Why?", "16 bytes", "")],
+)  # fmt: skip
+def test_a_number_of_something_else_is_not_the_answer(aim: str, words: str, given: str) -> None:
+    found = answered(replace(question(16.0), aim=aim), words)
+    assert found.passed is not bool(given)
+    assert not given or f"in {given};" in found.sentence
