@@ -75,7 +75,7 @@ _ADVICE = tuple((re.compile(words), re.compile(line), advice) for words, line, a
     (r"^expected a", r"\brestrict\b", "; CUDA's word is `__restrict__`"),
     (r'already been declared|expected a ";"', r"\bfor\s*\((?:[^;:()]*;)?[^;:()]*\)",
      "; the three parts of a `for` are separated by ;"),
-    (r'^expected a ";"$', _FUNCTION, "; a function cannot begin inside another one: perhaps a } is missing above"),
+    (r'^expected a ";"$', _FUNCTION + "[^}]*$", "; a function cannot begin inside another one: perhaps a } is missing above"),
     (r"^expected a declaration", r"^\s*\}", "; perhaps there is one } too many above"),
     (r"^expression has no effect", r"(__sync\w+)\s*;", r"; call it: `\1();`"),
     (r"^expression has no effect", r"^[^=!<>;]*[\])\w]\s*==[^=;]*;", "; perhaps = was meant"),
