@@ -40,7 +40,9 @@ BUILT_IN = (
     "atomicCAS", "atomicAnd", "atomicOr", "__shared__", "__global__", "__device__", "__constant__", "__restrict__",
     "sqrtf", "fminf", "fmaxf", "printf",
 )  # fmt: skip
-_FUNCTION = r"^\s*(?:template\s*<.*>\s*)?(?:(?:static|inline|extern \"C\")\s+)*(?:__\w+__\s+)*[\w:]+[\s*&]+\w+\s*\("
+_FUNCTION = re.compile(
+    r"^\s*(?:template\s*<.*>\s*)?(?:(?:static|inline|extern \"C\")\s+)*(?:__\w+__\s+)*[\w:]+[\s*&]+\w+\s*\("
+)
 # The compiler's words, a pattern of the line, and what follows the words. The first advice that fits is given.
 _ADVICE = tuple((re.compile(words), re.compile(line), advice) for words, line, advice in (
     (r'"(__(?:shfl|shfl_up|shfl_down|shfl_xor|any|all|ballot))" is undefined', "", r"; since Volta it is \1_sync"),
@@ -75,7 +77,6 @@ _ADVICE = tuple((re.compile(words), re.compile(line), advice) for words, line, a
     (r"^expected a", r"\brestrict\b", "; CUDA's word is `__restrict__`"),
     (r'already been declared|expected a ";"', r"\bfor\s*\((?:[^;:()]*;)?[^;:()]*\)",
      "; the three parts of a `for` are separated by ;"),
-    (r'^expected a ";"$', _FUNCTION + "[^}]*$", "; a function cannot begin inside another one: perhaps a } is missing above"),
     (r"^expected a declaration", r"^\s*\}", "; perhaps there is one } too many above"),
     (r"^expression has no effect", r"(__sync\w+)\s*;", r"; call it: `\1();`"),
     (r"^expression has no effect", r"^[^=!<>;]*[\])\w]\s*==[^=;]*;", "; perhaps = was meant"),
@@ -115,12 +116,18 @@ def messages(name: str, log: str, text: str = "") -> tuple[Message, ...]:
             line, words = above, f"{words} at the end of this line"
         elif words == "unrecognized token" and written.startswith("```"):
             words = "``` begins or ends a block of Markdown and is not CUDA; delete the line"
+        elif words == 'expected a ";"' and _FUNCTION.match(written) and _is_open("\n".join(lines[: line - 1])):
+            words += "; a function cannot begin inside another one: perhaps a } is missing above"
         else:
             words = _advised(words, rest, written, text)
         kind: Kind = "error" if one[3] == "error" else "warning"
         made.append(Message(line, kind, words, _CONSEQUENCE.match(words) is not None))
     later = re.findall(_IN_PTX.format(re.escape(name)), log, re.MULTILINE)
     return (*made, *(Message(int(line), "warning", words.rstrip(". ")) for line, words in later))
+
+
+def _is_open(text: str) -> bool:
+    return text.count("{") > text.count("}")
 
 
 def _blocks(log: str, found: list[re.Match[str]]) -> Iterator[str]:
