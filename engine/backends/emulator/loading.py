@@ -18,7 +18,7 @@ from engine.backends.emulator.ptx.block_order import predecessors
 from engine.backends.emulator.ptx.linear_forms import LinearForms
 from engine.backends.emulator.ptx.moved_accesses import moved_lines
 from engine.backends.emulator.ptx.parser import parse
-from engine.backends.emulator.ptx.program import NO_REQUEST, BasicBlock, Program, SharedRequest, SharedRequests, link
+from engine.backends.emulator.ptx.program import NO_REQUEST, BasicBlock, MachineRequest, MachineRequests, Program, link
 from engine.backends.emulator.ptx.syntax import WIDTHS, Instruction, Module, Vector
 from engine.backends.emulator.ptx.traits import reads, registers_of, traits_of
 from engine.backends.emulator.state.memory import lay_out
@@ -48,7 +48,7 @@ class _PtxAccess:
         return max(sizes) if len(sizes) == 1 and max(sizes) > self.size else 0
 
 
-def requests_of(program: Program, accesses: Sequence[SharedAccess]) -> SharedRequests:
+def requests_of(program: Program, accesses: Sequence[SharedAccess]) -> MachineRequests:
     """Return the requests of the accesses that the assembler changed, by their line of the PTX."""
     sizes: dict[tuple[int, str], list[int]] = defaultdict(list)
     for access in accesses:
@@ -59,7 +59,7 @@ def requests_of(program: Program, accesses: Sequence[SharedAccess]) -> SharedReq
     moved = moved_lines(program, accesses)
     looped = _looped_lines(program, accesses)
     if not changed:
-        return SharedRequests({}, moved, looped)
+        return MachineRequests({}, moved, looped)
     sources = predecessors([block.successors for block in program.blocks])
     before = dominators(sources, {0, *(callee.entry for callee in program.callees.values())})
     groups: dict[_PtxAccess, list[_PtxAccess]] = {place: [place] for place in changed if place.wider}
@@ -71,8 +71,8 @@ def requests_of(program: Program, accesses: Sequence[SharedAccess]) -> SharedReq
             if leader is not None:
                 groups[leader].append(place)
     brought = {place for group in groups.values() for place in group}
-    read = {index for item in program.instructions for index in reads(item, -1)}
-    found: dict[int, SharedRequest | None] = {}
+    read = _read(program)
+    found: dict[int, MachineRequest | None] = {}
     for place in changed:
         served = place in brought or (not place.made and any(_repeats(place, other, before) for other in places))
         request = (
@@ -83,7 +83,7 @@ def requests_of(program: Program, accesses: Sequence[SharedAccess]) -> SharedReq
         found[at] = request if at not in found or found[at] == request else None  # all copies of a function must agree
     unsure = frozenset(place.item.line for place in changed if found[place.item.place] is None)
     known = {place: request for place, request in found.items() if request is not None}
-    return SharedRequests(known, unsure | moved, looped)
+    return MachineRequests(known, unsure | moved, looped)
 
 
 def _looped_lines(program: Program, accesses: Sequence[SharedAccess]) -> frozenset[int]:
@@ -95,25 +95,40 @@ def _looped_lines(program: Program, accesses: Sequence[SharedAccess]) -> frozens
     )  # fmt: skip
 
 
-def _joined_request(leader: _PtxAccess, group: Sequence[_PtxAccess]) -> SharedRequest:
+def _joined_request(leader: _PtxAccess, group: Sequence[_PtxAccess]) -> MachineRequest:
     first = min(place.offset for place in group)
-    return SharedRequest(leader.wider, first - leader.offset, sum(place.size for place in group))
+    return MachineRequest(leader.wider, first - leader.offset, sum(place.size for place in group))
 
 
-def _used_parts(load: _PtxAccess, read: set[int]) -> SharedRequest | None:
-    """Return the request of the parts of a vector that are `read`, None if the machine code has other ones."""
-    item = load.item
+def _pieces(item: Instruction, read: frozenset[int]) -> tuple[tuple[int, int], ...]:
+    """Return (offset, size) of what the assembler loads of a vector of four words if one or two of them are `read`: the
+    aligned half with both, or each word. Of three it loads all four."""
     vector = item.operands[0]
-    if load.op != "ld" or not isinstance(vector, Vector):
-        return None
-    part = load.size // item.count
-    used = [number for number, one in enumerate(vector.items) if read & set(registers_of(one))]
-    sizes, copies = set(load.made), len(load.made)  # an unrolled loop has several
-    if used and sizes == {part} and copies % len(used) == 0:
-        return SharedRequest(part, pieces=tuple((part * number, part) for number in used))
-    if used and sizes == {2 * part} and used[0] // 2 == used[-1] // 2:
-        return SharedRequest(2 * part, pieces=((used[0] // 2 * 2 * part, 2 * part),))
-    return None
+    if item.words[0] != "ld" or not isinstance(vector, Vector) or item.count != 4 or WIDTHS[item.words[-1]] != 32:
+        return ()
+    used = [number for number, one in enumerate(vector.items) if read & {*registers_of(one)}]
+    if len(used) == 2 and used[0] // 2 == used[1] // 2:
+        return ((used[0] // 2 * 8, 8),)
+    return tuple((4 * number, 4) for number in used) if len(used) in (1, 2) else ()
+
+
+def _used_parts(load: _PtxAccess, read: frozenset[int]) -> MachineRequest | None:
+    """Return the request for the used parts of a vector, None if the machine code has other ones."""
+    pieces = _pieces(load.item, read)
+    # An unrolled loop has several copies of them; of half a word it may load that half.
+    alike = bool(pieces) and len(load.made) % len(pieces) == 0 and max(load.made, default=0) == pieces[0][1]
+    return MachineRequest(load.size, pieces=pieces) if alike else None
+
+
+def _global_requests(program: Program) -> dict[int, MachineRequest]:
+    """Return the requests to global memory of vectors that the assembler loads in two pieces."""
+    read = _read(program)
+    loads = [item for item in program.instructions if item.space == "global" and item.words[0] == "ld"]
+    return {item.place: MachineRequest(16, pieces=pieces) for item in loads if len(pieces := _pieces(item, read)) > 1}
+
+
+def _read(program: Program) -> frozenset[int]:
+    return frozenset(index for item in program.instructions for index in reads(item, -1))
 
 
 def _ptx_accesses(
@@ -180,17 +195,19 @@ def load(source: Source, kernel: str) -> Program:
     """Return the linked program of a kernel."""
     program = replace(link(module_of(source), kernel), optimised=UNOPTIMISED not in source.options)
     shared = any(item.space == "shared" and item.words[0] in ("ld", "st") for b in program.blocks for item in b.body)
-    return replace(program, requests=_requests(source, program)) if shared else program
+    requests = _requests(source, program) if shared else MachineRequests()
+    known = {**requests.by_place, **(_global_requests(program) if program.optimised else {})}
+    return replace(program, requests=replace(requests, by_place=known))
 
 
-def _requests(source: Source, program: Program) -> SharedRequests:
-    """Return the assembler's requests; empty if the assembler fails or would take too long."""
+def _requests(source: Source, program: Program) -> MachineRequests:
+    """Return the assembler's requests to shared memory; empty if the assembler fails or would take too long."""
     ptx = compile_source(source, EMULATED_ARCHITECTURE)
     if not assembled(ptx):
-        return SharedRequests()
+        return MachineRequests()
     try:
         cubin = compile_source(source, ASSEMBLED_ARCHITECTURE)
     except (CompileError, NotRunnable):
-        return SharedRequests()
+        return MachineRequests()
     accesses = shared_accesses(cubin, ptx.decode(), program.name)
-    return SharedRequests() if accesses is None else requests_of(program, accesses)
+    return MachineRequests() if accesses is None else requests_of(program, accesses)

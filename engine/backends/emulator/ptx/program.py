@@ -47,8 +47,8 @@ from engine.backends.emulator.ptx.traits import (
 
 
 @dataclass(frozen=True)
-class SharedRequest:
-    """The assembler's request to shared memory for a load or store of the PTX.
+class MachineRequest:
+    """The assembler's request for a load or store of the PTX.
 
     `size`: bytes per lane; 0: none, because another request serves this access. If iterations of a loop are combined,
     only one of them makes a request: the one whose address, plus `shift`, lies in the first `below` bytes of `size`.
@@ -61,17 +61,17 @@ class SharedRequest:
     pieces: tuple[tuple[int, int], ...] = ()
 
 
-NO_REQUEST = SharedRequest(0)
+NO_REQUEST = MachineRequest(0)
 
 
 @dataclass(frozen=True)
-class SharedRequests:
+class MachineRequests:
     """The requests that differ from the PTX, by PTX line.
 
     .cu lines: `unsure`, with unknown requests; `looped`, with an atomic that is a loop in the machine code.
     """
 
-    by_place: Mapping[int, SharedRequest] = field(default_factory=dict)
+    by_place: Mapping[int, MachineRequest] = field(default_factory=dict)
     unsure: frozenset[int] = frozenset()
     looped: frozenset[int] = frozenset()
 
@@ -132,7 +132,7 @@ class Program:
     shared: tuple[Variable, ...]
     local: tuple[Variable, ...]
     constants: Mapping[str, Variable]  # module-level .global and .const variables
-    requests: SharedRequests = field(default_factory=SharedRequests)
+    requests: MachineRequests = field(default_factory=MachineRequests)
     callees: Mapping[str, Callee] = field(default_factory=dict)
     passed: tuple[Instruction, ...] = ()
     deepest: int | None = 0
@@ -195,7 +195,7 @@ def link(module: Module, name: str) -> Program:
     moves = tuple(argument_moves([block.terminator for block in blocks if block.terminator], callees))
     deepest = None if inliner.graph.recursive else inliner.graph.depth
     return Program(
-        name, function.params, blocks, widths, carry, _unique(shared), local, constants, SharedRequests(), callees,
+        name, function.params, blocks, widths, carry, _unique(shared), local, constants, MachineRequests(), callees,
         moves, deepest, functions, _addressed_parameters(function.params, blocks),
     )  # fmt: skip
 

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from engine.backends.emulator.ptx.program import BasicBlock, SharedRequest
+from engine.backends.emulator.ptx.program import BasicBlock, MachineRequest
 from engine.backends.emulator.ptx.spared_loads import Use
 from engine.backends.emulator.ptx.syntax import Instruction
 from engine.backends.emulator.registers.masks import Mask
@@ -49,7 +49,7 @@ class Site:
     uniform_address: bool = False
     uniform_value: bool = False
     decides_branch: bool = False
-    request: SharedRequest | None = None
+    request: MachineRequest | None = None
     guess: bool = False
     computed: bool = False
     uses: tuple[Use, ...] = ()

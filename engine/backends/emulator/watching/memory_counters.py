@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.backends.emulator.ptx.program import SharedRequest
+from engine.backends.emulator.ptx.program import MachineRequest
 from engine.backends.emulator.registers.masks import WARP, Mask
 from engine.backends.emulator.registers.values import OuterSum, plain
 from engine.backends.emulator.state.events import Access, ChunkInfo, LoadPattern, Loads
@@ -238,7 +238,7 @@ def _sides(address: Any) -> tuple[Array | None, Array | None]:
     return (address, None) if address.shape[1] == 1 else (np.zeros((1, 1), np.int64), address)
 
 
-def _asks(access: Access, request: SharedRequest) -> bool:
+def _asks(access: Access, request: MachineRequest) -> bool:
     """Return whether the machine code makes a request here, rather than at a neighbour or in another iteration."""
     if request.below >= request.size:
         return request.size > 0
@@ -249,9 +249,9 @@ def _asks(access: Access, request: SharedRequest) -> bool:
 
 def _piece(access: Access, offset: int, size: int) -> Access:
     """Return the request for `size` bytes at an offset in an access."""
-    address = access.address
+    address, site = access.address, access.site
     moved = address.plus(offset) if address.__class__ is OuterSum else address + address.dtype.type(offset)
-    return replace(access, site=replace(access.site, request=SharedRequest(size, below=size)), address=moved)
+    return replace(access, site=replace(site, count=size // site.part, request=None), address=moved)
 
 
 def _size(access: Access) -> int:

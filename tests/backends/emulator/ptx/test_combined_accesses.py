@@ -6,7 +6,7 @@ import pytest
 
 from engine.backends.emulator import loading
 from engine.backends.emulator.loading import load, requests_of
-from engine.backends.emulator.ptx.program import SharedRequest
+from engine.backends.emulator.ptx.program import MachineRequest
 from engine.backends.emulator.running.dependence import caveats_of
 from engine.backends.emulator.watching import results
 from engine.compile.assembly import SharedAccess
@@ -63,6 +63,22 @@ def test_of_a_vector_the_used_parts_are_loaded(use, requests, passes):
     assert caveats_of(load(Source("test.cu", text, "int32"), "f")) == ()
 
 
+@pytest.mark.parametrize(
+    ("use", "requests", "sectors"),
+    [
+        ("v.x - v.y", 1, 16), ("v.x * v.z", 2, 32), ("v.y - v.z", 2, 32), ("v.x * v.w", 2, 32), ("v.z - v.w", 1, 16),
+        ("v.x * v.y - v.w", 1, 16), ("v.y", 1, 16),
+    ],
+)  # fmt: skip
+def test_of_a_vector_in_global_memory_the_used_parts_are_loaded(use, requests, sectors):
+    """As in sm_90's machine code: two words of different halves are two loads."""
+    body = f"int4 v = in[threadIdx.x]; out[threadIdx.x] = {use};"
+    text = f'extern "C" __global__ void f(int *out, const int4 *in) {{ {body} }}'
+    totals, _ = counted("", block=64, text=text, out=zeros(64), **{"in": zeros(256)})
+    counters = (totals["global_load_requests"], totals["global_load_sectors"])
+    assert counters == (2 * requests, 2 * sectors)
+
+
 def test_neighbouring_stores_are_one_request():
     body = "for (int k = 0; k < 4; k++) s[4 * t + k] = k * t; __syncthreads(); out[t] = s[5 * t];"
     totals, _ = counted(body)
@@ -83,7 +99,7 @@ def test_turns_of_a_loop_that_are_joined_ask_once(monkeypatch):
     (turn,) = places(made)
     stores = [SharedAccess(place, "st", 4) for place in places(made, "st")]
     found = requests_of(made, [*stores, SharedAccess(turn, "ld", 16), SharedAccess(turn, "ld", 16)])
-    assert found.by_place == {turn: SharedRequest(16, 0, 4)} and not found.unsure
+    assert found.by_place == {turn: MachineRequest(16, 0, 4)} and not found.unsure
     loading.load.cache_clear()
     monkeypatch.setattr(loading, "requests_of", lambda program, accesses: found)
     totals, _ = counted(body)
@@ -125,7 +141,7 @@ def test_a_word_that_was_read_before_is_not_asked_for_again():
     first, second = places(made)
     (stored,) = places(made, "st")
     found = requests_of(made, [SharedAccess(stored, "st", 4), SharedAccess(first, "ld", 4)])
-    assert found.by_place == {second: SharedRequest(0)} and not found.unsure
+    assert found.by_place == {second: MachineRequest(0)} and not found.unsure
 
 
 def test_waiting_for_others_is_said_with_its_line():
