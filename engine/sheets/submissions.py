@@ -23,6 +23,7 @@ from pathlib import Path, PurePosixPath
 from engine.compile.limits import SOURCE_BYTES
 from engine.records import NotRunnable
 from engine.records.archive import UNREADABLE
+from engine.records.words import reason_text
 
 ARCHIVE = ".zip"
 MOST_FILES, MOST_BYTES = 5_000, 256 << 20  # of an archive; a file beyond SOURCE_BYTES is refused with its student
@@ -88,7 +89,7 @@ def unpack(archive: Path, folder: Path, wanted: Sequence[str]) -> dict[str, str]
                 if why := _unwritten(place.joinpath(*own), content):
                     refused[place.name] = f"{own[-1][:SHOWN]}{' …' * (len(own[-1]) > SHOWN)} {why}"
     except UNREADABLE as error:
-        raise NotRunnable(f"{archive.name} cannot be unpacked: {error}.") from None
+        raise NotRunnable(f"{archive.name} cannot be unpacked: {reason_text(error)}.") from None
     return refused
 
 

@@ -190,6 +190,16 @@ def test_no_value_ends_in_anything_but_a_refusal(folder: Path) -> None:
     assert refusals > len(lines)
 
 
+@pytest.mark.parametrize("name", ["sheet.toml", "solution.cu"])
+def test_a_file_that_the_system_does_not_read_is_refused_without_a_number(folder: Path, name: str) -> None:
+    file = folder / name
+    file.unlink(missing_ok=True)
+    file.symlink_to("/proc/self/mem")  # it is a file, also for root, and its first byte is none that can be read
+    with pytest.raises(NotRunnable) as found:
+        load(folder)
+    assert "Errno" not in str(found.value) and name in str(found.value)
+
+
 def test_the_sheet_of_the_page_is_one(tmp_path: Path) -> None:
     (text,) = re.findall(r"^```toml\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     (tmp_path / "sheet.toml").write_text(text)
