@@ -309,7 +309,7 @@ def _read_at(path: Path) -> Sheet:
         written = max(each.lstat().st_mtime_ns for each in path.parent.rglob("*"))
     except OSError as error:
         raise NotRunnable(f"{path.parent.name}/{path.name} cannot be read: {reason_text(error)}.") from None
-    return _read(Path(os.path.abspath(path)), written)  # a link keeps its own name
+    return _read(Path(os.path.abspath(path)), written)  # noqa: PTH100 - a link keeps its own name
 
 
 @lru_cache(maxsize=256)

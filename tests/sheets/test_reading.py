@@ -174,6 +174,16 @@ def test_a_sheet_that_becomes_faulty_stays_as_it_was_read_last(shelf: Path) -> N
     assert load("good").title == title
 
 
+def test_a_sheet_behind_a_link_has_the_links_name(shelf: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    (elsewhere / "sheet.toml").write_text(GOOD)
+    (shelf / "week-1").symlink_to(elsewhere)
+    (shelf / "week-2").mkdir()
+    (shelf / "week-2" / "sheet.toml").symlink_to(elsewhere / "sheet.toml")
+    _forget()
+    assert names() == ("good", "week-1", "week-2") and load("week-2").name == "week-2"
+
+
 VALUES = ("3", "-1.5", '""', "[]", '[["a"], ["b"]]', "{a = 1}", "2026-11-23", "true", '"x"')
 
 
