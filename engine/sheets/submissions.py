@@ -79,8 +79,10 @@ def unpack(archive: Path, folder: Path, wanted: Sequence[str]) -> dict[str, str]
             if len(entries) > MOST_FILES or sum(min(each.file_size, SOURCE_BYTES) for each in entries) > MOST_BYTES:
                 raise NotRunnable(f"{archive.name} holds more than {MOST_FILES:,} files or {MOST_BYTES >> 20} MB.")
             if not entries:
-                raise NotRunnable(f"There is no submission in {archive.name}: a {wanted[0]} file, or a folder with one, "
-                                  "for each student.")  # fmt: skip
+                raise NotRunnable(
+                    f"There is no submission in {archive.name}: a {wanted[0]} file, or a folder with one, for each "
+                    "student."
+                )
             if any(each.flag_bits & _ENCRYPTED for each in entries):
                 raise NotRunnable(f"{archive.name} is encrypted: unpack it, and grade the folder.")
             skipped = int(_common(entries))  # a folder that all entries share is that of the archive

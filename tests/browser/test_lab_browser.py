@@ -64,7 +64,9 @@ def test_a_text_without_a_kernel_is_not_checked_and_the_editor_waits_for_nothing
     text = editor_at(page, f"{address}{SAXPY}")
     text.press("Control+a")
     text.press("Delete")
-    checked(page, "There is no kernel here yet")
+    expect(page.locator(".stAlert")).to_contain_text("no kernel")
+    text.press("Control+Enter")
+    expect(page.locator("[data-part=editor]")).to_have_attribute("data-state", "done")
     page.keyboard.press("Control+z")
     checked(page, "Correct")
 
