@@ -325,3 +325,15 @@ def test_no_command_prints_what_a_terminal_obeys(tmp_path: Path, capsys: pytest.
         said = "".join(capsys.readouterr())
         assert said and not set(said) & set(CLEARS) - set("[2J31m"), command
     assert printable("é \t\n日本 😀 → `x`") == "é \t\n日本 😀 → `x`" and printable("\r\n\r") == "\n\\r"
+
+
+REFUSED = ("run nope", "code nope", "sweep nope", "emulate nope.cu", "check nope.cu", "sheets nope", "sheets --try",
+           "grade nope nope", "progress nope", "progress --csv x.csv", "store restore nope.zip", "claims nope",
+           "warm nope")  # fmt: skip
+
+
+@pytest.mark.parametrize("command", REFUSED)
+def test_a_refusal_is_one_line_on_standard_error(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(command.split()) == 2
+    out, errors = capsys.readouterr()
+    assert out == "" and len(errors.splitlines()) == 1

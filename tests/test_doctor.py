@@ -1,3 +1,5 @@
+import pytest
+
 from engine.commands.doctor import DoctorCheck, _checked, _store, doctor
 from engine.store import database, measurements
 from tests.sentences import wording
@@ -32,3 +34,10 @@ def test_the_doctor_counts_the_measurements_and_names_a_damaged_file() -> None:
     (database.folder() / database.FILE).write_bytes(b"no database " * 1000)
     found = _checked("history", _store)
     assert not found.ok and "cannot be used" in found.detail and "not a database" in str(found.fix)
+
+
+def test_the_doctor_says_how_a_folder_that_cannot_be_written_is_mended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database, "trouble", lambda: "kept in memory")
+    monkeypatch.setattr(database, "can_be_written", lambda folder: False)
+    found = _checked("history", _store)
+    assert found.detail == "kept in memory" and "XDG_DATA_HOME" in str(found.fix)

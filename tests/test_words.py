@@ -51,6 +51,10 @@ def test_the_reason_of_an_error_is_plain(tmp_path: Path) -> None:
     for error in (found.value, URLError(found.value)):
         assert reason_text(error) == "Is a directory"
     assert reason_text(ValueError("one line\nanother")) == "one line"
+    with pytest.raises(UnicodeDecodeError) as undecoded:
+        b"ab\xe9".decode()
+    assert reason_text(undecoded.value) == "it is not UTF-8 from byte 2 on"
+    assert "recursion" not in reason_text(RecursionError("maximum recursion depth exceeded"))
 
 
 def test_many_sizes_in_few_words() -> None:

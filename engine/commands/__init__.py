@@ -84,7 +84,13 @@ def _checked_recording(path: Path) -> int:
 
 def _lab(options: argparse.Namespace) -> int:
     answer = options.answer(options)
-    print(json.dumps(answer.record) if options.json else _printable(answer.text))
+    if options.json:
+        print(json.dumps(answer.record))
+        return exit_status(answer.status)
+    if answer.text:
+        print(_printable(answer.text))
+    if answer.refusal:
+        print(_printable(answer.refusal), file=sys.stderr)
     return exit_status(answer.status)
 
 

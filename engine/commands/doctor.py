@@ -13,7 +13,7 @@ from pathlib import Path
 from engine.compile.confinement import FIX, missing_confinement
 from engine.machine.environment import DRIVERS, REQUIREMENTS, cuda_major, driver_state, has_gpu
 from engine.records import NotRunnable, Source
-from engine.records.words import many
+from engine.records.words import many, reason_text
 from engine.service import service
 from engine.service.health import compiler_trouble, server_readiness
 from engine.service.queue import hosts_text
@@ -62,7 +62,7 @@ def _checked(name: str, look: Callable[[], str]) -> DoctorCheck:
         return DoctorCheck(name, False, detail, fix)
     except OSError as error:
         fix = f"Give this user the right to use {error.filename}." if error.filename else REINSTALL
-        return DoctorCheck(name, False, f"{type(error).__name__}: {error}", fix)
+        return DoctorCheck(name, False, reason_text(error), fix)
     except Exception as error:  # a check that crashes is an answer too
         first = next(iter(str(error).splitlines()), "")
         return DoctorCheck(name, False, f"{type(error).__name__}: {first}", REINSTALL)
@@ -174,6 +174,8 @@ def _store() -> str:
     kept = measurements.count()  # this opens it
     trouble = database.trouble()
     if trouble:
+        if not database.can_be_written(database.folder()):
+            raise _Missing(trouble, "Let this user write there, or set XDG_DATA_HOME to a folder of this user's.")
         raise _Missing(f"{database.folder() / database.FILE} cannot be used", trouble)
     damage = database.read("PRAGMA quick_check(1)")
     if damage and damage[0][0] != "ok":

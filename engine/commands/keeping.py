@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sqlite3
+import sys
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -89,5 +90,6 @@ def _end_term(options: argparse.Namespace) -> int:
 def _refuse(refused: Exception) -> int:
     if isinstance(refused, OSError):
         refused = NotRunnable(f"{refused.filename or 'The file'} cannot be written or read: {refused.strerror}.")
-    print(f"The store cannot be copied: {refused}." if isinstance(refused, sqlite3.Error) else refused)
+    said = f"The store cannot be copied: {refused}." if isinstance(refused, sqlite3.Error) else str(refused)
+    print(said, file=sys.stderr)
     return 2

@@ -25,11 +25,17 @@ _FIRST = 8  # elements of an array that are printed
 
 @dataclass(frozen=True)
 class Answer:
-    """`status` as of a Measurement; `record` for --json; `text` for a terminal."""
+    """`status` as of a Measurement; `record` for --json; `text` for a terminal; `refusal` for its standard error."""
 
     status: str
     record: Mapping[str, Any]
     text: str
+    refusal: str = ""
+
+
+def refused(why: object, record: Mapping[str, Any] | None = None, text: str = "") -> Answer:
+    """Return the answer of a command that refuses. `record` and `text`: what it did before."""
+    return Answer("refused", {**(record or {}), "status": "refused", "reason": str(why)}, text, str(why))
 
 
 @dataclass(frozen=True)
@@ -163,6 +169,8 @@ def _failed(asked: Mapping[str, Any], error: NotRunnable | CompileError | RunFai
     status = status_of(error)
     log = error.log if isinstance(error, CompileError) and error.log != str(error) else None
     record = {**asked, "status": status, "reason": str(error), "log": log}
+    if status == "refused":
+        return Answer(status, record, "", str(error))
     return Answer(status, record, "\n".join([str(error), *([log] if log else [])]))
 
 

@@ -44,6 +44,7 @@ from engine.records import (
     Timing,
     status_of,
 )
+from engine.records.words import wrong_text
 
 COLD, COLD_AND_HOT = CACHE_STATES[:1], (CACHE_STATES[0], CACHE_STATES[-1])
 POWERS = tuple(2**power for power in range(10, 31))
@@ -363,7 +364,7 @@ def _on_cpu(topic: Topic, made: Plan) -> Row:
 
 
 def _wrong(checked: Check) -> Row:
-    return {"status": "wrong", "reason": f"The answer was wrong: {checked.result} instead of {checked.expected}."}
+    return {"status": "wrong", "reason": f"The answer was wrong: {wrong_text(checked)}."}
 
 
 def _timed(timed: Timing) -> Row:

@@ -10,7 +10,7 @@ from secrets import randbits
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from engine.commands.lab import Answer
+from engine.commands.lab import Answer, refused
 from engine.commands.output import write_file
 from engine.records import NotRunnable
 from engine.records.words import many, reason_text
@@ -39,8 +39,8 @@ def list_sheets(name: str | None) -> Answer:
     """Return all sheets, or one: its text, its checks and the file to start from, without its solution."""
     try:
         found = [load(each) for each in ([name] if name else names())]
-    except NotRunnable as refused:
-        return Answer("refused", {"status": "refused", "reason": str(refused)}, str(refused))
+    except NotRunnable as error:
+        return refused(error)
     rows = [
         {
             "sheet": sheet.name,
@@ -94,8 +94,8 @@ def try_sheet(name: str) -> Answer:
     """Try the start, the solution and the wrong answers of a sheet. Status "wrong" if one ends as it must not."""
     try:
         sheet = load(name)
-    except NotRunnable as refused:
-        return Answer("refused", {"sheet": name, "status": "refused", "reason": str(refused)}, str(refused))
+    except NotRunnable as error:
+        return refused(error, {"sheet": name})
     found = list(trials(sheet, run_of(sheet, f"try {name}")))
     status = "ok" if all(trial.good for trial in found) else "wrong"
     wide = max(len(trial.name) for trial in found)
@@ -131,8 +131,8 @@ def grade(name: str, paths: Sequence[Path], seed: int | None = None, files: File
                 unwritten = unpack(paths[0], Path(folder), (*KERNEL_FILES, *ANSWER_FILES))
                 paths = [Path(folder)]
             found = handed_in(sheet, paths, unwritten)
-        except NotRunnable as refused:
-            return Answer("refused", {"sheet": name, "status": "refused", "reason": str(refused)}, str(refused))
+        except NotRunnable as error:
+            return refused(error, {"sheet": name})
         grades = graded(sheet, found, seed)
     status = "ok" if all(each.passed for each in grades) else "wrong"
     made, told = dict(record(sheet, grades, seed)), [table(sheet, grades)]
@@ -144,7 +144,7 @@ def grade(name: str, paths: Sequence[Path], seed: int | None = None, files: File
     try:
         told += _written(sheet, grades, files)
     except NotRunnable as error:
-        return Answer("refused", {**made, "status": "refused", "reason": str(error)}, "\n".join([*told, str(error)]))
+        return refused(error, made, "\n".join(told))
     return Answer(status, made, "\n".join(told))
 
 
@@ -173,8 +173,8 @@ def progress(name: str | None, csv: Path | None = None) -> Answer:
     """
     try:
         sheets = [load(each) for each in ([name] if name else names())]
-    except NotRunnable as refused:
-        return Answer("refused", {"status": "refused", "reason": str(refused)}, str(refused))
+    except NotRunnable as error:
+        return refused(error)
     everybody = {sheet.name: kept.of_everybody(sheet) for sheet in sheets}
     rows = [
         {"sheet": sheet.name, "student": owner, "passed": one.passed, "of": len(sheet.checks), "hints": one.hints,
@@ -191,7 +191,6 @@ def progress(name: str | None, csv: Path | None = None) -> Answer:
     lines = [
         *(told or ["Nobody has begun yet."] * (not trouble)),
         *_left_out(left_out),
-        *([trouble] if trouble else []),
     ]
     if csv is not None and not trouble:
         try:
@@ -199,9 +198,8 @@ def progress(name: str | None, csv: Path | None = None) -> Answer:
             lines.append(f"Written: {csv}")
         except NotRunnable as error:
             status, trouble = "refused", str(error)
-            lines.append(trouble)
     record = {"status": status, "reason": trouble, "students": rows, "left_out": left_out}
-    return Answer(status, record, "\n".join(lines))
+    return Answer(status, record, "\n".join(lines), trouble or "")
 
 
 def _points_table(sheet: Sheet, everybody: Mapping[str, Progress]) -> str:
@@ -283,13 +281,13 @@ def add_parsers(commands: Any, command: Callable[[argparse.Namespace], int]) -> 
 
 def _list(options: argparse.Namespace) -> Answer:
     if options.trial and not options.sheet:
-        return Answer("refused", {"status": "refused", "reason": _NAME_ONE}, _NAME_ONE)
+        return refused(_NAME_ONE)
     return try_sheet(options.sheet) if options.trial else list_sheets(options.sheet)
 
 
 def _progress(options: argparse.Namespace) -> Answer:
     if options.csv and not options.sheet:
-        return Answer("refused", {"status": "refused", "reason": _CSV_OF_ONE}, _CSV_OF_ONE)
+        return refused(_CSV_OF_ONE)
     return progress(options.sheet, options.csv)
 
 

@@ -21,6 +21,7 @@ from engine.history.records import Record, record_of
 from engine.machine.environment import ENGINE, program_version
 from engine.plan import Key, key
 from engine.records import Measurement, Settled
+from engine.records.json_text import read_json
 from engine.records.words import cpu_badge, size_text, sizes_text
 from engine.store import database, measurements
 
@@ -118,8 +119,8 @@ def _read(found: tuple[str, str | None] | None) -> Measurement | None:
     record, lines = found
     try:
         # An earlier version kept no lines.
-        return measurement_of({**json.loads(record), "lines": [] if lines is None else json.loads(lines)})
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return measurement_of({**read_json(record), "lines": [] if lines is None else read_json(lines)})
+    except (ValueError, KeyError, TypeError, AttributeError):
         return None
 
 

@@ -6,7 +6,6 @@ is checked value by value before it is used.
 
 from __future__ import annotations
 
-import json
 import time
 import zlib
 from collections import Counter
@@ -37,6 +36,7 @@ from engine.history.recordings import (
 from engine.plan import Key, strides
 from engine.records import Status
 from engine.records.files import written_whole
+from engine.records.json_text import read_json
 from engine.store import database
 
 MOST_BYTES, MOST_UNPACKED, MOST_ROWS = 4 << 20, 64 << 20, 100_000  # of one added file
@@ -222,8 +222,8 @@ def checked(data: bytes) -> Recording:
     if not unpacking.eof:
         raise Refused("The file is too large when unpacked." if unpacking.unconsumed_tail else f"{_BROKEN}: cut off.")
     try:
-        content = json.loads(text)
-    except (ValueError, RecursionError):
+        content = read_json(text)
+    except ValueError:
         raise Refused(_FOREIGN) from None
     if not isinstance(content, dict) or not {"format", "device", "columns"} <= set(content):
         raise Refused(_FOREIGN)

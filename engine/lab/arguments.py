@@ -25,7 +25,7 @@ from engine.lab.signatures import Parameter
 from engine.lab.structures import Field
 from engine.lab.top_level import parts
 from engine.records import Array, NotRunnable, Texture
-from engine.records.words import one_text, whole_number
+from engine.records.words import one_text, reason_text, whole_number
 
 
 @runtime_checkable
@@ -340,7 +340,7 @@ def _saved(path: Path) -> Array:
     except FileNotFoundError:
         raise NotRunnable(f"There is no file {path}.") from None
     except (OSError, ValueError) as error:
-        raise NotRunnable(f"{path} is not an array that NumPy can read: {error}.") from None
+        raise NotRunnable(f"{path} is not an array that NumPy can read: {reason_text(error)}.") from None
     return loaded
 
 

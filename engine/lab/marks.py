@@ -8,6 +8,7 @@ from typing import Literal
 
 from engine.compile.errors import messages
 from engine.records import CompileError, Finding
+from engine.records.plan import compiler_name
 
 _UNUSED = "never referenced"  # perhaps by lines that the compiler did not understand
 Kind = Literal["error", "warning", "finding"]
@@ -36,7 +37,7 @@ class Mark:
 def compiler_marks(file_name: str, log: str, text: str = "") -> tuple[Mark, ...]:
     """Return the compiler's messages about the file itself, in the order of its lines: one error at a line, which the
     others follow from. `text`: the file's, for advice."""
-    found = messages(file_name, log, text)
+    found = messages(compiler_name(file_name), log, text)
     errors: dict[int, str] = {}
     for one in sorted(found, key=lambda one: one.consequence):
         if one.kind == "error":

@@ -19,7 +19,7 @@ from typing import Any
 from engine.catalogue import KERNELS, Ladder
 from engine.records.counters import COUNTERS, ON_LINES
 from engine.records.shipped import shipped
-from engine.records.words import text_of, time_text
+from engine.records.words import reason_text, text_of, time_text
 
 FOLDER = shipped("questions")
 MOST_CHOICES, LONGEST = 6, 300  # of one question; characters of its text
@@ -157,8 +157,10 @@ def _read(path: Path, changed: int, kernels: tuple[str, ...]) -> dict[str, Quest
     """`changed`: the time of the file's last change."""
     try:
         entries = tomllib.loads(path.read_text(encoding="utf-8")).get("question", [])
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BadQuestions(f"{path.name}: {error}.") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError, RecursionError) as error:
+        raise BadQuestions(f"{path.name}: {reason_text(error)}.") from None
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise BadQuestions(f"{path.name}: `question` is a list of tables, [[question]].")
     found = {}
     for number, entry in enumerate(entries, 1):
         where = f"{path.name}, [[question]] {number}"

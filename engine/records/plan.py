@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 from engine.records.choice import Settled, dtype_of
 
+# What ends a name in a compiler's line marker, and what makes a name an option of its command line.
+_NOT_IN_A_NAME = re.compile(r'["\\\x00-\x1f\x7f\ud800-\udfff]|(?:(?<=/)|^)-')
+
+
+def compiler_name(name: str) -> str:
+    """Return the name of a file as the compiler gets it, with a "_" for each sign that it would obey."""
+    return _NOT_IN_A_NAME.sub("_", name)
+
 
 @dataclass(frozen=True)
 class Source:
-    """One translation unit. `name`: how messages call it; `defines`: compiler macros; `dtype`: the type that `T` means,
-    or "".
+    """One translation unit. `name`: how messages call it, made a `compiler_name`; `defines`: compiler macros; `dtype`:
+    the type that `T` means, or "".
 
     `capability`: the compute capability that its instructions need: "80" is that or any later, "90a" is that one only.
     `head`: text before the first line. `names`: the C++ names of kernels to instantiate, as "sum<float, 128>".
@@ -29,6 +38,9 @@ class Source:
     names: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
     foreign: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", compiler_name(self.name))
 
 
 @dataclass(frozen=True)

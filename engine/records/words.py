@@ -55,6 +55,10 @@ def reason_text(error: Exception) -> str:
     inner = getattr(error, "reason", None)  # of urllib
     if isinstance(inner, Exception):
         return reason_text(inner)
+    if isinstance(error, UnicodeDecodeError):
+        return f"it is not UTF-8 from byte {error.start:,} on"
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
     return str(getattr(error, "strerror", None) or error).strip().partition("\n")[0]
 
 

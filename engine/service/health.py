@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import threading
@@ -17,6 +16,7 @@ from engine.compile import process
 from engine.compile.confinement import missing_confinement
 from engine.compile.nvrtc import EMULATED_ARCHITECTURE, compile_source
 from engine.records import CompileError, NotRunnable, Source
+from engine.records.json_text import read_json
 from engine.records.words import reason_text
 from engine.service import service
 from engine.service.journal import family
@@ -136,7 +136,7 @@ def server_readiness(address: str) -> tuple[bool, str]:
         if key:
             request.add_unredirected_header("Authorization", f"Bearer {key}")
         with urllib.request.urlopen(request, timeout=TIMEOUT_S) as answer:
-            found = json.load(answer)
+            found = read_json(answer.read())
             notes = found.get("notes", ())  # an earlier version has none
             return not found["reasons"], "; ".join([*found["reasons"], *_queue_lines(found["queue"]), *notes])
     except urllib.error.HTTPError as error:
@@ -144,14 +144,14 @@ def server_readiness(address: str) -> tuple[bool, str]:
             return False, NEEDS_KEY if error.code in (401, 403) else _refusal(error.read(), error.code)
     except (OSError, ValueError) as error:
         return False, f"{url} does not answer: {reason_text(error)}"
-    except (KeyError, TypeError, AttributeError, RecursionError):
+    except (KeyError, TypeError, AttributeError):
         return False, f"{url} answers, but not as this program: it is another one, or another version"
 
 
 def _refusal(body: bytes, status: int) -> str:
     try:
-        return "; ".join(json.loads(body)["reasons"])
-    except (ValueError, KeyError, TypeError, RecursionError):
+        return "; ".join(read_json(body)["reasons"])
+    except (ValueError, KeyError, TypeError):
         return f"it answers with status {status}: another program, or an earlier version"
 
 

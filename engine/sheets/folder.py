@@ -20,7 +20,7 @@ from engine.lectures.templates import Today, today
 from engine.records import Choice, NotRunnable
 from engine.records.counters import COUNTERS
 from engine.records.shipped import shipped
-from engine.records.words import whole_number
+from engine.records.words import reason_text, whole_number
 from engine.sheets.course import FILE as COURSE
 from engine.sheets.course import rules_in
 from engine.sheets.sheet import (
@@ -181,7 +181,7 @@ def _base(table: Table, folder: Path, kernel: Kernel | None, own: str, base: str
     try:
         return path.read_text(encoding="utf-8")
     except (UnicodeDecodeError, OSError) as error:
-        raise table.refusal(f"{path.name} cannot be read: {error}") from None
+        raise table.refusal(f"{path.name} cannot be read: {reason_text(error)}") from None
 
 
 def of_rung(rung: Kernel, goal: Kernel) -> str:
@@ -240,6 +240,11 @@ def load(sheet: str | Path) -> Sheet:
     return found
 
 
+def no_folder(place: str | Path) -> str:
+    """Return the sentence about a missing folder of sheets."""
+    return f"There is no folder {place}: look at --sheets, or at {ELSEWHERE}."
+
+
 _LOOK_S = 10.0  # seconds between two searches for sheets: one takes as long as a page
 _GOOD: dict[str, Sheet] = {}  # the last good version of each listed sheet
 
@@ -266,7 +271,7 @@ def _listed_at(_: int, own: Path, elsewhere: str) -> _Listed:
     rules: dict[str, Rules] = {}
     for place in (own, *(Path(each).expanduser() for each in elsewhere.split(os.pathsep) if each)):
         if not place.is_dir():
-            faults[str(place)] = f"There is no folder {place}, which {ELSEWHERE} names."
+            faults[str(place)] = no_folder(place)
         try:
             rules.update(rules_in(place))
         except NotRunnable as refused:
@@ -303,8 +308,8 @@ def _read_at(path: Path) -> Sheet:
     try:
         written = max(each.lstat().st_mtime_ns for each in path.parent.rglob("*"))
     except OSError as error:
-        raise NotRunnable(f"{path.parent.name}/{path.name} cannot be read: {error}.") from None
-    return _read(path.resolve(), written)
+        raise NotRunnable(f"{path.parent.name}/{path.name} cannot be read: {reason_text(error)}.") from None
+    return _read(Path(os.path.abspath(path)), written)  # noqa: PTH100 - a link keeps its own name
 
 
 @lru_cache(maxsize=256)

@@ -23,8 +23,10 @@ from pathlib import Path, PurePosixPath
 from engine.compile.limits import SOURCE_BYTES
 from engine.records import NotRunnable
 from engine.records.archive import UNREADABLE
+from engine.records.words import reason_text
 
 ARCHIVE = ".zip"
+_ENCRYPTED = 1  # the bit of an entry that needs a password
 MOST_FILES, MOST_BYTES = 5_000, 256 << 20  # of an archive; a file beyond SOURCE_BYTES is refused with its student
 LONGEST, SHOWN = 240, 40  # bytes of a folder's name, and letters of a file's name in a sentence
 PLATFORMS = ("plain", "moodle", "canvas")
@@ -76,6 +78,13 @@ def unpack(archive: Path, folder: Path, wanted: Sequence[str]) -> dict[str, str]
             entries = [each for each in packed.infolist() if not each.is_dir() and _is_plain(each, wanted)]
             if len(entries) > MOST_FILES or sum(min(each.file_size, SOURCE_BYTES) for each in entries) > MOST_BYTES:
                 raise NotRunnable(f"{archive.name} holds more than {MOST_FILES:,} files or {MOST_BYTES >> 20} MB.")
+            if not entries:
+                raise NotRunnable(
+                    f"There is no submission in {archive.name}: a {wanted[0]} file, or a folder with one, for each "
+                    "student."
+                )
+            if any(each.flag_bits & _ENCRYPTED for each in entries):
+                raise NotRunnable(f"{archive.name} is encrypted: unpack it, and grade the folder.")
             skipped = int(_common(entries))  # a folder that all entries share is that of the archive
             for each in entries:
                 parts = PurePosixPath(each.filename).parts[skipped:]
@@ -88,7 +97,7 @@ def unpack(archive: Path, folder: Path, wanted: Sequence[str]) -> dict[str, str]
                 if why := _unwritten(place.joinpath(*own), content):
                     refused[place.name] = f"{own[-1][:SHOWN]}{' …' * (len(own[-1]) > SHOWN)} {why}"
     except UNREADABLE as error:
-        raise NotRunnable(f"{archive.name} cannot be unpacked: {error}.") from None
+        raise NotRunnable(f"{archive.name} cannot be unpacked: {reason_text(error)}.") from None
     return refused
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.records import NotRunnable
+from engine.records.words import reason_text
 
 _REQUIRED = object()
 
@@ -91,4 +92,4 @@ def table_in(path: Path, where: str) -> Table:
     try:
         return Table(where, tomllib.loads(path.read_text(encoding="utf-8")))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError, RecursionError) as error:
-        raise NotRunnable(f"{where} cannot be read: {error}.") from None
+        raise NotRunnable(f"{where} cannot be read: {reason_text(error)}.") from None

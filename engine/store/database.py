@@ -383,8 +383,9 @@ class _Database:
         """Continue in memory if `error` is the file's; otherwise raise it."""
         if not of_the_file(error):
             raise error
+        why = getattr(error, "strerror", None) or error
         self.trouble = (
-            f"Measurements and drafts are kept in memory only, for now: {self.path} cannot be used ({error}). "
+            f"Measurements and drafts are kept in memory only, for now: {self.path} cannot be used ({why}). "
             f"Make room, or move the file away: it is tried again every {RETRY_S:.0f} s and at the end, and gets what "
             "it missed."
         )

@@ -54,6 +54,16 @@ def test_a_race_of_the_lab_is_stepped_through_in_both_directions(page: Page, add
     expect(page.locator(".cm-content")).to_contain_text("__shared__ float s[64]")
 
 
+CUT = "() => [...document.querySelectorAll('.lanes button')].filter((one) => one.scrollWidth > one.clientWidth).length"
+
+
+def test_no_number_in_a_cell_is_cut(page: Page, address: str) -> None:
+    editor_at(page, f"{address}/lab?start=saxpy&n=1000")
+    page.get_by_role("button", name="Step through").click()
+    expect(page.locator(".lanes.memory button").first).to_have_text(re.compile(r"^-?\d+\.\d{2}$"))
+    assert page.evaluate(CUT) == 0
+
+
 @pytest.mark.thorough
 def test_the_same_address_shows_the_same_moment_in_another_browser(browser: Browser, address: str) -> None:
     one, other = tab(browser), tab(browser)

@@ -60,6 +60,17 @@ def test_typed_text_is_checked_and_marked_and_survives_a_reload(page: Page, addr
     expect(page.locator("table.tries tbody tr")).to_have_count(2)
 
 
+def test_a_text_without_a_kernel_is_not_checked_and_the_editor_waits_for_nothing(page: Page, address: str) -> None:
+    text = editor_at(page, f"{address}{SAXPY}")
+    text.press("Control+a")
+    text.press("Delete")
+    text.press("Control+Enter")
+    expect(page.get_by_text("There is no kernel here yet")).to_be_visible()
+    expect(page.locator("[data-part=editor]")).to_have_attribute("data-state", "done")
+    page.keyboard.press("Control+z")
+    checked(page, "Correct")
+
+
 @pytest.mark.release
 def test_a_second_press_on_edit_presses_no_button_of_the_lab(page: Page, address: str) -> None:
     opened(page, f"{address}{HARRIS}&rung=reduce_strided")

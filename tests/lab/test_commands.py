@@ -85,7 +85,7 @@ def test_check_says_whether_a_file_can_run(scale: str, tmp_path: Path, capsys: p
     assert other == "plain(a): ok"
     broken.write_text('__global__ void f(int *a) {\n  asm volatile("bra nowhere;");\n}\n')
     assert main(["check", str(broken)]) == 2
-    assert "broken.cu, line 2: bra goes to the label nowhere" in capsys.readouterr().out
+    assert "broken.cu, line 2: bra goes to the label nowhere" in capsys.readouterr().err
 
 
 def test_arguments_are_numbers_arrays_and_files(tmp_path: Path) -> None:

@@ -112,6 +112,13 @@ def test_a_lecturers_file_comes_first_and_a_wrong_one_is_refused_with_its_place(
             questions_in(path, kernels)
 
 
+@pytest.mark.parametrize("text", ["question = 3", 'question = ["x"]', f"question = {'[' * 9000}"], ids=range(3))
+def test_a_file_whose_questions_are_no_tables_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "harris.toml").write_text(text)
+    with pytest.raises(BadQuestions, match=r"harris\.toml"):
+        questions_in(tmp_path / "harris.toml", ("reduce_strided",))
+
+
 def test_the_shipped_questions_are_read() -> None:
     for name, ladder in LADDERS.items():
         questions_in(Path(f"questions/{name}.toml").absolute(), tuple(rung.kernel for rung in ladder.rungs))

@@ -118,4 +118,4 @@ def test_the_points_of_a_sheet_are_written_as_a_table(
     assert row["feedback"] == f"stuck at {second}"
     assert main(["progress", "--csv", str(tmp_path / "points.csv")]) == 2
     assert main(["progress", NAME, "--csv", str(tmp_path / "none" / "points.csv")]) == 2
-    assert "cannot be written" in capsys.readouterr().out
+    assert "cannot be written" in capsys.readouterr().err

@@ -132,7 +132,7 @@ def test_what_cannot_be_graded_is_refused(arguments: list[str], key: str, capsys
 
 def test_an_empty_folder_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["grade", SHEET, str(tmp_path)]) == 2
-    assert says("grade.empty-folder", capsys.readouterr().out)
+    assert says("grade.empty-folder", capsys.readouterr().err)
 
 
 def test_what_cannot_be_written_is_refused_after_the_points(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -140,8 +140,9 @@ def test_what_cannot_be_written_is_refused_after_the_points(tmp_path: Path, caps
     (tmp_path / "file").touch()
     for option, place in (("--csv", tmp_path / "no" / "such.csv"), ("--feedback", tmp_path / "file" / "texts")):
         assert main(["grade", SHEET, str(tmp_path / "anna"), str(tmp_path / "file"), option, str(place)]) == 2
-        said = capsys.readouterr().out
-        assert "anna" in said and "Errno" not in said and str(place) in said.splitlines()[-1]
+        points, refusal = capsys.readouterr()
+        assert "anna" in points and str(place) not in points
+        assert "Errno" not in refusal and str(place) in refusal
 
 
 def test_several_paths_are_one_submission_each(folder: Path) -> None:

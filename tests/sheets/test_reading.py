@@ -174,6 +174,16 @@ def test_a_sheet_that_becomes_faulty_stays_as_it_was_read_last(shelf: Path) -> N
     assert load("good").title == title
 
 
+def test_a_sheet_behind_a_link_has_the_links_name(shelf: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    (elsewhere / "sheet.toml").write_text(GOOD)
+    (shelf / "week-1").symlink_to(elsewhere)
+    (shelf / "week-2").mkdir()
+    (shelf / "week-2" / "sheet.toml").symlink_to(elsewhere / "sheet.toml")
+    _forget()
+    assert names() == ("good", "week-1", "week-2") and load("week-2").name == "week-2"
+
+
 VALUES = ("3", "-1.5", '""', "[]", '[["a"], ["b"]]', "{a = 1}", "2026-11-23", "true", '"x"')
 
 
@@ -188,6 +198,16 @@ def test_no_value_ends_in_anything_but_a_refusal(folder: Path) -> None:
             refusals += 1
             assert "sheet.toml" in str(refused) or "kernel" in str(refused)
     assert refusals > len(lines)
+
+
+@pytest.mark.parametrize("name", ["sheet.toml", "solution.cu"])
+def test_a_file_that_the_system_does_not_read_is_refused_without_a_number(folder: Path, name: str) -> None:
+    file = folder / name
+    file.unlink(missing_ok=True)
+    file.symlink_to("/proc/self/mem")  # it is a file, also for root, and its first byte is none that can be read
+    with pytest.raises(NotRunnable) as found:
+        load(folder)
+    assert "Errno" not in str(found.value) and name in str(found.value)
 
 
 def test_the_sheet_of_the_page_is_one(tmp_path: Path) -> None:

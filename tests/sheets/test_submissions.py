@@ -159,3 +159,18 @@ def test_files_with_other_names_are_alike_and_what_the_sheet_gave_is_not() -> No
              "cleo": other}  # fmt: skip
     assert [(pair.one, pair.other) for pair in alike(texts)] == [("ann", "bob")]
     assert alike(texts)[0].share > 0.9 and alike(texts, (OWN,)) == []
+
+
+@pytest.mark.parametrize("encrypted", [False, True])
+def test_an_archive_that_is_empty_or_encrypted_is_refused_by_its_own_name(tmp_path: Path, encrypted: bool) -> None:
+    made = tmp_path / "week.zip"
+    with zipfile.ZipFile(made, "w") as packed:
+        packed.writestr("anna.cu" if encrypted else "letter.pdf", "x")
+    if encrypted:
+        raw = bytearray(made.read_bytes())
+        raw[6] |= 1
+        raw[raw.rfind(b"PK\x01\x02") + 8] |= 1
+        made.write_bytes(raw)
+    with pytest.raises(NotRunnable, match=r"week\.zip") as found:
+        unpack(made, tmp_path, [".cu"])
+    assert "<" not in str(found.value) and str(tmp_path) not in str(found.value)

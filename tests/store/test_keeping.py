@@ -59,7 +59,7 @@ def test_a_backup_without_room_leaves_the_one_before(
         monkeypatch.setattr(zipfile.ZipFile, "write", Mock(side_effect=what))
         capsys.readouterr()
         assert main(["store", "backup", str(file)]) == 2
-        assert capsys.readouterr().out.rstrip().endswith(key) and file.read_bytes() == before
+        assert capsys.readouterr().err.rstrip().endswith(key) and file.read_bytes() == before
     assert {path.name for path in tmp_path.iterdir()} == {"data", "monday.zip"}
 
 
@@ -85,7 +85,7 @@ def test_what_is_no_backup_is_refused_and_changes_nothing(tmp_path: Path, capsys
     (tmp_path / "flipped.zip").write_bytes(raw[:start] + b"\xff" * 9 + raw[start + 9 :])
     capsys.readouterr()
     assert main(["store", "backup", str(tmp_path / "no" / "x.zip")]) == 2
-    assert str(tmp_path / "no" / "x.zip") in capsys.readouterr().out
+    assert str(tmp_path / "no" / "x.zip") in capsys.readouterr().err
     for name in (*bad, "missing.zip", "flipped.zip"):
         with pytest.raises(NotRunnable):
             keeping.restore(tmp_path / name)

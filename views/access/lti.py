@@ -29,6 +29,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Route
 
 from engine.records import NotRunnable
+from engine.records.json_text import read_json
 from engine.sheets.folder import names
 from engine.sheets.progress import plain_name
 from engine.sheets.table import table_in
@@ -192,9 +193,9 @@ def _platform_of(issuer: str, client_id: str | None) -> Platform:
 async def verified(token: str, nonce: str) -> tuple[Mapping[str, Any], Platform]:
     """Return the claims of a launch, and the platform that signed them. Refused: they do not hold."""
     try:
-        body = json.loads(_decoded(token.split(".")[1]))
+        body = read_json(_decoded(token.split(".")[1]))
         platform = _platform_of(str(body.get("iss")), _client_in(body))
-    except (IndexError, ValueError, AttributeError, RecursionError):
+    except (IndexError, ValueError, AttributeError):
         raise Refused("This is no launch of a learning platform.") from None
     claims = await _signed_claims(token, platform)
     now = time.time()
@@ -251,8 +252,8 @@ async def _keys_of(platform: Platform, again: bool) -> Any:
         try:
             async with httpx.AsyncClient(timeout=10.0) as client:
                 answer = await client.get(platform.keys_url)
-                found = answer.raise_for_status().json()
-        except (httpx.HTTPError, ValueError, RecursionError):
+                found = read_json(answer.raise_for_status().content)
+        except (httpx.HTTPError, ValueError):
             raise Refused("The learning platform's keys cannot be fetched: try again.") from None
         _known_keys[platform.keys_url] = time.monotonic(), found
     return found

@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from engine.records import NotRunnable
+from engine.records.json_text import read_json
 from engine.sheets.progress import Progress
 from engine.sheets.sheet import Sheet
 from engine.store import progress as store
@@ -54,7 +55,7 @@ def _send(owner: str, sheet: str, place: dict[str, Any], score: dict[str, Any]) 
         time.sleep(pause)
         try:
             _post(place, score)
-        except (httpx.HTTPError, NotRunnable, OSError, ValueError, KeyError, RecursionError) as error:
+        except (httpx.HTTPError, NotRunnable, OSError, ValueError, KeyError) as error:
             trouble = f"{type(error).__name__}: {error}"
             _said[owner, sheet] = f"{told} did not reach {_host(place)} yet: what you passed stays passed here."
             continue
@@ -98,7 +99,7 @@ def _access(client: Any, platform: Platform) -> str:
         "client_assertion": jwt.encode({"alg": "RS256", "kid": own.kid}, claims, own),
         "scope": SCORE,
     }
-    return str(client.post(platform.token_url, data=asked).raise_for_status().json()["access_token"])
+    return str(read_json(client.post(platform.token_url, data=asked).raise_for_status().content)["access_token"])
 
 
 def _host(place: dict[str, Any]) -> str:

@@ -20,6 +20,7 @@ from urllib.parse import parse_qs
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from engine.records.json_text import read_json
 from engine.records.words import without_halves
 from views.access import policy
 from views.access.headers import plain_page_policy
@@ -92,10 +93,7 @@ async def received_json(request: Request, longest: int) -> dict[str, Any]:
     """Return the JSON object that a request sends, its texts without halves of a letter. ValueError: it is longer than
     so many bytes, nested too deeply, has a number without a value, or is no object."""
     body = await received(request, longest)
-    try:
-        found = json.loads(body or b"", parse_constant=_finite, parse_float=_finite)
-    except RecursionError:
-        raise ValueError("the JSON is nested too deeply") from None
+    found = read_json(body or b"", number=_finite)
     if not isinstance(found, dict):
         raise ValueError("the JSON is no object")
     return {name: without_halves(value) if isinstance(value, str) else value for name, value in found.items()}

@@ -158,6 +158,7 @@ def lanes_html(found: Debugger, name: str, thread: int, now: int, presses: Press
     except NotRunnable as refused:
         return f"<p>{escape(str(refused))}</p>"
     rows = []
+    texts = [text.removesuffix(".0") or "·" for text in values]
     for first in range(0, len(values), WARP):
         warp = values[first : first + WARP]
         usual = max(warp, key=warp.count)
@@ -165,13 +166,11 @@ def lanes_html(found: Debugger, name: str, thread: int, now: int, presses: Press
         cells = []
         for at, text in enumerate(warp, first):
             kind = "here " * (at == thread) + "other" * (alike and text != usual)
-            cells.append(
-                presses.button(f"thread {at}", choose(at), escape(text.removesuffix(".0")) or "·", kind, f"thread {at}")
-            )
+            cells.append(presses.button(f"thread {at}", choose(at), escape(texts[at]), kind, f"thread {at}"))
         rows += _rows(cells, first)
     return (
         f"<h2><code>{escape(name)}</code> in the {many(len(values), 'thread')} of the block</h2>"
-        f'<div class="lanes" tabindex="0" role="region" aria-label="{escape(name)} in all threads">'
+        f'<div class="lanes" tabindex="0" role="region" aria-label="{escape(name)} in all threads" {_letters(texts)}>'
         f"{''.join(rows)}</div>"
     )
 
@@ -222,6 +221,11 @@ def _rows(cells: Sequence[str], first: int) -> list[str]:
     ]
 
 
+def _letters(texts: Sequence[str]) -> str:
+    """Return the style that makes all cells as wide as the longest text: a number that is cut is another number."""
+    return f'style="--letters:{max(map(len, texts), default=1)}"'
+
+
 def pair_html(
     found: Debugger, pair: tuple[Touch, Touch], presses: Presses, go: Callable[[Touch], Callable[[], None]]
 ) -> str:
@@ -254,16 +258,17 @@ def value_text(value: float | int) -> str:
 def memory_html(found: Debugger, seen: Memory, first: int, place: int, presses: Presses, choose: Go) -> str:
     """Return the elements of an array in view; those of the latest write are marked. A press chooses one."""
     cells = []
+    texts = ["·" if value is None else value_text(value) for value in seen.values]
     latest = max((writer.moment for writer in seen.writers if writer is not None), default=-1)
-    for at, (value, writer) in enumerate(zip(seen.values, seen.writers, strict=True), first):
+    for at, (text, writer) in enumerate(zip(texts, seen.writers, strict=True), first):
         who = "not written yet"
         if writer is not None:
             who = f"thread {writer.thread} of block {writer.block}, line {writer.line}, moment {writer.moment:,}"
-        text = "·" if value is None else value_text(value)
         kind = "here " * (at == place) + "other" * (writer is not None and writer.moment == latest)
         cells.append(presses.button(f"element {at}", choose(at), text, kind, f"{seen.name}[{at}] {who}"))
     rows = "".join(_rows(cells, first))
     return (
         f"<h2><code>{escape(seen.name)}</code> in {seen.space} memory</h2>"
-        f'<div class="lanes memory" tabindex="0" role="region" aria-label="{escape(seen.name)}">{rows}</div>'
+        f'<div class="lanes memory" tabindex="0" role="region" aria-label="{escape(seen.name)}" {_letters(texts)}>'
+        f"{rows}</div>"
     )

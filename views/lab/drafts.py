@@ -21,6 +21,7 @@ from engine.compile.limits import SOURCE_BYTES
 from engine.lab.setups import Setup, setup_of
 from engine.lab.templates import TEMPLATES
 from engine.records import Choice, NotRunnable
+from engine.records.json_text import read_json
 from engine.records.words import without_halves
 from engine.store import drafts as store
 from views.access import policy, visitor
@@ -79,13 +80,13 @@ def stored_draft(begun: Draft) -> Draft:
     owner = visitor.owner()
     raw = store.load(owner, begun.id) if owner else None
     try:
-        kept: dict[str, Any] = json.loads(raw or "{}")
+        kept: dict[str, Any] = read_json(raw or "{}")
         if kept["start"] != begun.start or len(kept["text"]) > SOURCE_BYTES:
             return begun
         setup = setup_of(kept["call"], kept["right"]) if kept["call"] else begun.setup
         return replace(begun, text=str(kept["text"]), file=str(kept["file"]), at=int(kept["at"]),
                        reset=int(kept.get("reset", 0)), setup=setup)  # fmt: skip
-    except (ValueError, KeyError, TypeError, NotRunnable, RecursionError):
+    except (ValueError, KeyError, TypeError, NotRunnable):
         return begun  # stored by another version of this program
 
 
@@ -105,7 +106,7 @@ def kept_drafts() -> list[Kept]:
     owner, found = visitor.owner(), []
     for id, raw, utc in store.kept(owner) if owner else ():
         try:
-            kept = json.loads(raw)
+            kept = read_json(raw)
             if kept["start"] not in (RUNG, *TEMPLATES):
                 continue  # a sheet's
             lines = [line.strip() for line in str(kept["text"]).splitlines()]
@@ -114,7 +115,7 @@ def kept_drafts() -> list[Kept]:
             found.append(
                 Kept(f"lab?start={kept['start']}&draft={id}{place}", str(kept["file"]), first, kept["start"], utc)
             )
-        except (ValueError, KeyError, TypeError, RecursionError):
+        except (ValueError, KeyError, TypeError):
             continue  # stored by another version of this program
     return found
 

@@ -80,6 +80,13 @@ def show(id: str, ladder: Ladder | None, position: int, timed: Settled | None, c
             st.html(source_html(draft.text, kernel.name, kernel.text, kernel.name, slide=True, what_before="the rung"))
 
 
+def decline(id: str, number: int) -> None:
+    """Tell the editor that a press of Check or Run starts nothing, because the page refuses what it describes."""
+    nothing: dict[str, object] = {"counter": "", "marks": [], "heat": [], "tries": []}
+    said = "Not checked: the page says why."
+    component.mark({"draft": id, "number": number, "digest": -1, "said": said, **nothing}, f"marks of press {number}")
+
+
 STEP = "step through"  # where the debugger is to open
 
 

@@ -82,10 +82,13 @@ def main() -> None:
         with steps:
             step_button(asked)
     wanted = st.session_state.pop(REQUEST, None)
-    if wanted and asked and wanted["draft"] == draft.id:
+    wanted = wanted if wanted and wanted["draft"] == draft.id else None
+    if wanted and asked:
         work.start(replace(asked, number=wanted["number"], action=wanted["action"]))
     timed = asked.timed if asked else None
     outcome.show(draft.id, ladder, position, timed, counter_of(ladder, position), right)
+    if wanted and not asked:
+        outcome.decline(draft.id, wanted["number"])
 
 
 def buttons(draft: Draft, earlier: Sequence[Version]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -11,6 +10,7 @@ from html import escape
 
 import streamlit as st
 
+from engine.records.json_text import read_json
 from engine.records.words import many
 from engine.store import drafts as store
 from views.access import visitor
@@ -35,8 +35,8 @@ def of(draft: Draft) -> list[Version]:
     owner, found, after = visitor.owner(), [], draft.text
     for number, raw, utc in store.versions(owner, draft.id) if owner else ():
         try:
-            text = str(json.loads(raw)["text"])
-        except (ValueError, KeyError, TypeError, RecursionError):
+            text = str(read_json(raw)["text"])
+        except (ValueError, KeyError, TypeError):
             continue  # stored by another version of this program
         if text not in (draft.text, after):
             found.append(Version(number, text, utc))

@@ -160,13 +160,20 @@ def _parsed(arguments: Sequence[str]) -> tuple[argparse.Namespace, Sequence[str]
 
 
 def offer_sheets(folders: Sequence[str]) -> None:
-    """Add folders to those in which sheets are looked for. A missing one is named where the sheets are."""
+    """Add folders to those in which sheets are looked for. A missing one is named here and where the sheets are: it may
+    be on a disk that comes later."""
     if not folders:
         return
-    from engine.sheets.folder import ELSEWHERE  # with its numbers come threads, too early for `keep_one_heap`
+    from engine.sheets.folder import (
+        ELSEWHERE,
+        no_folder,
+    )  # with its numbers come threads, too early for `keep_one_heap`
 
     known = os.environ.get(ELSEWHERE, "")
     more = [str(Path(each).expanduser().resolve()) for each in folders]
+    for each in more:
+        if not Path(each).is_dir():
+            print(no_folder(each), flush=True)
     os.environ[ELSEWHERE] = os.pathsep.join(filter(None, [known, *more]))
 
 
