@@ -39,7 +39,7 @@ from engine.lab.arguments import Argument, array_names
 from engine.lab.compilation import compilation
 from engine.lab.debugger import Debugger
 from engine.lab.expressions import evaluate
-from engine.lab.kernel_traits import has_variables, waits
+from engine.lab.kernel_traits import compared_with, has_atomics, has_variables, waits
 from engine.lab.kernels import KernelRun, OwnKernel, Sizes, kernel
 from engine.lab.marks import Mark, compiler_marks, error_marks, finding_marks, warning_marks
 from engine.lab.recording import record_rung
@@ -48,7 +48,18 @@ from engine.lab.setups import Formula, Launching, Right, Setup, check_right, lau
 from engine.lab.signatures import bare, kernels_in
 from engine.lab.top_level import declarations
 from engine.lab.trial_parameters import other_numbers
-from engine.lab.trials import LARGE, ORDERS, SEARCHED, ends_for, fitting, no_number, reading_trials, searches, trial_of
+from engine.lab.trials import (
+    LARGE,
+    ORDERS,
+    SEARCHED,
+    ends_for,
+    fitting,
+    no_number,
+    reading_trials,
+    searches,
+    trial_of,
+    unset_arrays,
+)
 from engine.machine.environment import environment
 from engine.model.estimate import Estimate
 from engine.plan import plan, settle
@@ -204,10 +215,14 @@ def check_own(
         other = _checked_own(setup, size, text, file_name, schedule, end)
         if _is_missed(other) and (end is None or other.measurement.status == "wrong"):
             return _only_here(found, other, size)
-    unread = _unread(setup, fewer, text, file_name)
+    unread = _unread(setup, fewer, text, file_name) or _at_constants(setup, fewer, text, file_name)
     if unread is not None:
         return _differs(unread, fewer if setup.sized else None, numbers=True)
-    left = _left_behind(setup, fewer, text, file_name) or _ignored(setup, fewer, text, file_name, schedule)
+    left = (
+        _left_behind(setup, fewer, text, file_name)
+        or _read_unset(setup, fewer, text, file_name)
+        or _ignored(setup, fewer, text, file_name, schedule)
+    )
     return found if left is None else replace(found, remark=left)
 
 
@@ -259,11 +274,56 @@ def _unread(setup: Setup, n: int, text: str, file_name: str) -> Checked | None:
         except _FAILURES:
             continue
         names = array_names(own.parameters, None)
-        given = [name for name, words in zip(names, setup.arguments, strict=True) if words.endswith("=random")]
+        given = [
+            name for name, words in zip(names, setup.arguments, strict=True) if words.endswith(("=random", "=indices"))
+        ]
         for name, trial in product([name for name in given if name in places], deciding):
             other = _checked_own(setup, n, text, file_name, None, trial, odd=places[name])
             if other.measurement.status == "wrong":
                 return other
+    return None
+
+
+_MOST_PLACES = 4  # at which the deciding number stands, of those that a kernel compares with
+
+
+def _at_constants(setup: Setup, n: int, text: str, file_name: str) -> Checked | None:
+    """Return a run that is wrong because the element decides whose number is a constant of the kernel, as 37 in
+    `if (x[i] < 0 && i % 64 != 37)`: a kernel may read an element and drop it."""
+    if len(ends_for(setup.right)) == 1:  # no number decides alone
+        return None
+    own, made = _prepared(setup, n, text, file_name)
+    most = max((one.size for one in made.arguments if isinstance(one, np.ndarray)), default=0)
+    places = [int(number) for number in compared_with(own, "i") if 0 < number < most]
+    trials = dict.fromkeys(trial for _, deciding in reading_trials(setup.right) for trial in deciding)
+    for place, trial in product(places[:_MOST_PLACES], trials):
+        other = _checked_own(setup, n, text, file_name, None, trial, odd=place)
+        if other.measurement.status == "wrong":
+            return other
+    return None
+
+
+def _read_unset(setup: Setup, n: int, text: str, file_name: str) -> str | None:
+    """Return a sentence if the answer is right only because arrays without a fill start with zeros."""
+    own, made = _prepared(setup, n, text, file_name)
+    unset = unset_arrays(setup, made, own)
+    for name in unset if setup.right and not has_atomics(own) else ():  # of atomics the host clears the array
+        names = array_names(own.parameters, None)
+        arguments = [
+            unset[name] if own_name == name else one for own_name, one in zip(names, made.arguments, strict=True)
+        ]
+        try:
+            run = own.run(
+                made.grid, made.block, arguments, shared=made.shared, cooperative=setup.cooperative, seconds=SECONDS
+            )
+            if _agrees(setup, run):
+                continue
+        except _FAILURES:
+            continue
+        return (
+            f"Right only because `{name}` starts with zeros here: the kernel reads an element of it before it writes "
+            "it. If the host clears the array before the launch, fill it with zeros here, too."
+        )
     return None
 
 
@@ -325,11 +385,14 @@ def _several_passes(setup: Setup, n: int, tried: int) -> int | None:
 
 def _sizes_near(n: int, setup: Setup) -> tuple[int, ...]:
     """Return the sizes at which a right launch is repeated: one more and one less, and the last one that blocks divide,
-    with one more than it. At these the last block is full, or has one element."""
+    with one more than it. At these the last block is full, or has one element. At half of it a loop that halves takes
+    one step less."""
     block = max(1, evaluate(setup.block[0], {"n": n}))
     full = n - n % block
+    written = re.findall(r"\b\d+", f"{setup.arguments} {setup.right}")
+    half = [n // 2] if sum(map(int, written)) <= n // 2 else []  # else a part that they name may not fit
     return tuple(
-        size for size in dict.fromkeys((n - 1, n + 1, *((full + 1, full) if full else ()))) if size not in (0, n)
+        size for size in dict.fromkeys((n - 1, n + 1, *((full + 1, full) if full else ()), *half)) if size not in (0, n)
     )
 
 

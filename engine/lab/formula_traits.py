@@ -264,7 +264,7 @@ _ADDING = frozenset((
     "multiply.accumulate", "kron", "cross",
 ))  # fmt: skip
 _COUNTING = frozenset(("sign", "bitwise_count"))
-_BOUNDED = frozenset((*_ADDING, *_COUNTING, *_MOVES, "abs", "absolute", "floor_divide", "mod", "remainder"))
+_BOUNDED = frozenset((*_ADDING, *_COUNTING, *_MOVES, CAST, "abs", "absolute", "floor_divide", "mod", "remainder"))
 _SEEKING = frozenset((
     "max", "min", "maximum", "minimum", "fmax", "fmin", "sort", "sorted", "maximum.reduce", "maximum.accumulate",
     "minimum.reduce", "minimum.accumulate",

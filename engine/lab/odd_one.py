@@ -24,15 +24,15 @@ Pair = tuple[float, float, str]  # the number that is everywhere, the odd one, a
 
 def numbers_that_decide(
     line: str, arrays: Mapping[str, Array], names: Sequence[str], numbers: Mapping[str, float], near: Sequence[float],
-    trial: int, place: int | None = None,
+    trial: int, place: int | None = None, below: float | None = None,
 ) -> dict[str, Array]:  # fmt: skip
     """Return the arrays `names` of a line's `arrays`, full of one number; in most trials one element of one array is
     another number, and the line has another value. Empty if no two numbers do that.
 
     `numbers`: the other parameters. `near`: what the line or the kernel compares numbers with. `place`: of the odd
-    number; None: that of the trial.
+    number; None: that of the trial. `below`: what the numbers are less than if they are indices.
     """
-    pairs = _deciding(line, arrays, names, numbers, near, trial, place)
+    pairs = _deciding(line, arrays, names, numbers, near, trial, place, below)
     if not pairs:
         return {}
     one, odd, name = pairs[(trial // 2 - 1) % len(pairs)]  # the first such trial is the second one
@@ -51,12 +51,14 @@ def _value(
 
 def _deciding(
     line: str, arrays: Mapping[str, Array], names: Sequence[str], numbers: Mapping[str, float], near: Sequence[float],
-    trial: int, place: int | None,
+    trial: int, place: int | None, below: float | None,
 ) -> list[Pair]:  # fmt: skip
     """Return the pairs that decide: two numbers with the same low bits, then those from one value of the line, in turn
     with those from another."""
     found = defaultdict[bytes, list[Pair]](list)
     alike, others = _candidates([arrays[name] for name in names], near, _FAR if compares_plainly(line) else _NEAR)
+    if below is not None:
+        others, alike = [value for value in others if 0 <= value < below], []
     pairs = [*alike, *permutations(others, 2)][:_MOST_PAIRS]
     for number, (one, odd) in enumerate(pairs):
         name = names[max(0, number - 1) % len(names)]  # the two pairs with the same low bits are of one array
