@@ -10,7 +10,7 @@ from math import isfinite
 
 from engine.lab.bounded import whole
 from engine.lab.formula import ASSIGNED, CAST, KINDS, function_of, name_of, parse, value_of
-from engine.lab.numpy_functions import COMPARING, MOVING, OF_PARTS
+from engine.lab.numpy_functions import COMPARING, MOVING, OF_PARTS, STEPS
 from engine.records import NotRunnable
 
 
@@ -187,6 +187,12 @@ _TRUTHS = frozenset((
     *(f"{name}.reduce" for name in ("bitwise_or", "bitwise_and", "logical_or", "logical_and")),
 ))  # fmt: skip
 _ASKING = frozenset(("sum", "mean", "argmax", "argmin", CAST))
+
+
+def has_steps(line: str) -> bool:
+    """Return whether a line makes whole numbers of fractions, as floor(x) and x.astype(int) do."""
+    calls = [node for node in ast.walk(parse(line)) if isinstance(node, ast.Call)]
+    return any(function_of(node.func, node.args)[0] in (*STEPS, CAST) for node in calls)
 
 
 def powers_in(line: str) -> frozenset[str]:

@@ -24,6 +24,7 @@ from engine.lab.formula_traits import (
     comparisons_in,
     counted_in,
     exponents_in,
+    has_steps,
     is_decided,
     moved_in,
     names_in,
@@ -53,6 +54,7 @@ _EXACT = 2.0**53  # up to which a double has all whole numbers
 _SIGNED = 2**63 - 1  # the largest whole number of a formula
 _ROOMY, _MOST_BITS = 2.0**29, 20  # a kernel may add two such numbers; bits that the usual numbers leave free
 _SAFE = 2**14  # sums of a few squares of such numbers are ints
+_BEYOND_SHORT = 2**13  # times 8 and more needs more than 16 bits
 _BEYOND_INT = 2**24 + 1  # times 256 and more needs more than 32 bits
 # exp() of numbers near these is 0 in every type, and infinite near their opposites; a guess of a maximum is larger.
 _SHIFT, _SHIFT_OF_HALF = -2e6, -3e4
@@ -234,6 +236,8 @@ def _of_formula(
             changed[name] = array * array.dtype.type(_BEYOND_INT)
         elif trial == LARGE and name in used and added_in(right.line) and array.dtype in (np.float32, np.float64):
             changed[name] = _beside(array, added_in(right.line))
+        elif trial == LARGE and name in used and has_steps(right.line) and array.dtype in (np.float32, np.float64):
+            changed[name] = _with_large_whole(right.line, every, name, numbers)
         elif trial == _EQUAL and not finds and name in used and array.dtype.kind in "iuf":
             changed[name] = _with_near(array, right.line, numbers, own, place)
             middle = slice(array.size // 4, array.size // 4 * 3)
@@ -295,6 +299,18 @@ def _as_large_as_fits(
         except NotRunnable:
             return {}
     return {}
+
+
+def _with_large_whole(line: str, arrays: Mapping[str, Array], name: str, numbers: Mapping[str, float]) -> Array:
+    """Return the floats `name`, of which every second one has a whole part that needs more than 16 bits, if the line's
+    value is an int then: a kernel that cuts fractions may make a short of it."""
+    made = arrays[name].copy()
+    made.flat[1::2] *= made.dtype.type(_BEYOND_SHORT)
+    try:
+        largest = np.abs(value_of(line, {**arrays, name: made}, numbers).of).max(initial=0)
+    except NotRunnable:
+        return arrays[name]
+    return made if largest < _ROOMY else arrays[name]
 
 
 def _in_signed_words(changed: Mapping[str, Array]) -> dict[str, Array]:

@@ -42,6 +42,10 @@ CASES = {
         "uint64[n]=random, uint64[n]=random, int32[n]", "y = np.bitwise_count(x ^ z)", LONGS,
         "y[i] = __popcll(x[i] ^ z[i]);", "y[i] = __popc(x[i] ^ z[i]);",
     ),
+    "a whole part is larger than a short": (
+        "float32[n]=random, int32[n]", "y = np.trunc(x).astype(np.int32)", "const float *x, int *y",
+        "y[i] = (int)x[i];", "y[i] = (short)x[i];",
+    ),
     "halves are rounded to even": (
         "float32[n]=random, int8[n], 0.5", "y = np.clip(np.rint(x / s), -128, 127)",
         "const float *x, signed char *y, float s",
@@ -56,6 +60,15 @@ def test_a_further_run_is_wrong(name: str) -> None:
     *given, right, wrong = CASES[name]
     found = [checked(*given, body) for body in (right, wrong)]
     assert [one.measurement.status for one in found] == ["ok", "wrong"] and found[0].remark is None
+
+
+@pytest.mark.parametrize(("last", "status"), [("n", "ok"), ("n - 1", "wrong")])
+def test_the_last_edge_decides_though_others_may_reach_its_node(last: str, status: str) -> None:
+    edges = "int32[n]=indices, int32[n]=indices, int32[100]=random, int32[100]=zeros"
+    body = f"if (i < {last} && f[a[i]] > 0) o[b[i]] = 1;"
+    parameters = "const int *a, const int *b, const int *f, int *o"
+    found = checked(edges, "o = np.bincount(b, weights=f[a] > 0, minlength=100) > 0", parameters, body, 60)
+    assert found.measurement.status == status
 
 
 @pytest.mark.parametrize(
