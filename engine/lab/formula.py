@@ -331,7 +331,7 @@ def _hint_for(node: ast.expr) -> str:
 
 def _keyword(each: ast.keyword, inner: Callable[[ast.expr], Value]) -> Any:
     value = inner(each.value)
-    return value if each.arg == "weights" else wholes(value)
+    return value if each.arg in ("weights", "constant_values") else wholes(value)
 
 
 def _assigned(given: Sequence[ast.expr], inner: Callable[[ast.expr], Value], line: str) -> Value:

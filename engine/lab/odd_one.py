@@ -86,7 +86,8 @@ def _candidates(
     step, more = (1, far if wide else 64) if whole else (0.125, 0.125)
     values = [*(each for number in near for each in _around(number, step, arrays)), 0, -1, 1, 3]
     others = [value for value in dict.fromkeys(values) if all(_holds(array, value) for array in arrays)]
-    return [(7, 7 + more), (0, more)], others
+    alike: list[tuple[float, float]] = [(7, 7 + more), (0, more)]
+    return [pair for pair in alike if all(_holds(array, pair[1]) for array in arrays)], others
 
 
 def _around(number: float, step: float, arrays: Sequence[Array]) -> list[float]:
@@ -102,6 +103,8 @@ def _around(number: float, step: float, arrays: Sequence[Array]) -> list[float]:
 def _holds(array: Array, value: float) -> bool:
     if array.dtype.kind == "f":
         return bool(np.isfinite(array.dtype.type(value)))
+    if array.dtype.kind == "b":
+        return value in (0, 1)
     info = np.iinfo(str(array.dtype))
     return value == int(value) and info.min <= value <= info.max
 

@@ -195,7 +195,8 @@ def _of_formula(
     few = {name for name, one in numbers.items() if isinstance(one, int) and 0 < one < 32}
     wraps = frozenset[str]() if fractions & used else wraps_in(right.line, few)
     decided = [name for name, array in arrays.items() if name in used and array.dtype.kind in "iuf"]
-    compared = [*decided, *(name for name in sorted(indices & used) if every[name].size)]
+    truths = [name for name, array in arrays.items() if name in used and array.dtype.kind == "b"]
+    compared = [*decided, *truths, *(name for name in sorted(indices & used) if every[name].size)]
     if trial >= LARGE and compared and is_decided(right.line):
         near = _near(right.line, numbers, own, every[compared[0]].dtype)
         below = least_of(every.values()) if indices & used else None
@@ -207,10 +208,15 @@ def _of_formula(
         found = _as_large_as_fits(right.line, every, words, numbers)
         if found:
             return _in_signed_words(found)
+    seeks = _FINDS.search(right.line) is not None
     changed = dict[str, Any]()
+    for name in indices & counted_in(right.line) if trial in ENDS and seeks else ():
+        changed[name] = every[name].copy()
+        changed[name].flat[::2] = (
+            least_of(every.values()) - 1 if trial % 2 else 0
+        )  # so it is found as the most frequent
     summed = _with_finite_sums(right.line, every, exponents_in(right.line) & {*arrays}, numbers, trial)
     halved = _times_halved(right.line, every, decided, numbers) if trial == _EQUAL and not moved else 0
-    seeks = _FINDS.search(right.line) is not None
     finds = bool(moved) and seeks  # the largest number has its place in trial _EQUAL
     for place, (name, array) in enumerate(arrays.items()):
         if trial and name in powers and array.dtype.kind == "f":
