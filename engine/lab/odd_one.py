@@ -19,7 +19,8 @@ _FAR, _NEAR = 1 << 16, 1 << 8  # from a number to another one with the same low 
 ALIKE = (2, 4)  # the trials without an odd number
 _LAST, _FIRST = 7, 6  # the trials from which on it is the last one, and in which it is the first one
 
-Pair = tuple[float, float, str]  # the number that is everywhere, the odd one, and the array in which it is
+# The number that is everywhere, the odd one, the array in which it is, and the number in the other arrays.
+Pair = tuple[float, float, str, float]
 
 
 def numbers_that_decide(
@@ -35,10 +36,14 @@ def numbers_that_decide(
     pairs = _deciding(line, arrays, names, numbers, near, trial, place, below)
     if not pairs:
         return {}
-    one, odd, name = pairs[(trial // 2 - 1) % len(pairs)]  # the first such trial is the second one
-    if trial == ALIKE[-1] and len({_value(line, arrays, names, each, numbers) for each in (one, odd)}) == 1:
-        one = odd  # such as argmax(x > 3), which has one value if none is larger, and if all are
-    made = _filled(arrays, names, one)
+    one, odd, name, other = pairs[(trial // 2 - 1) % len(pairs)]  # the first such trial is the second one
+    if (
+        trial == ALIKE[-1]
+        and one == other
+        and len({_value(line, arrays, names, each, numbers) for each in (one, odd)}) == 1
+    ):
+        one = other = odd  # such as argmax(x > 3), which has one value if none is larger, and if all are
+    made = _filled(arrays, names, other) | _filled(arrays, [name], one)
     return made if trial in ALIKE else _with_odd(made, name, odd, trial, place)
 
 
@@ -54,15 +59,19 @@ def _deciding(
     trial: int, place: int | None, below: float | None,
 ) -> list[Pair]:  # fmt: skip
     """Return the pairs that decide: two numbers with the same low bits, then those from one value of the line, in turn
-    with those from another."""
+    with those from another. If none does, the other arrays hold the odd number, as for (a & b).any()."""
     found = defaultdict[bytes, list[Pair]](list)
     alike, others = _candidates([arrays[name] for name in names], near, _FAR if compares_plainly(line) else _NEAR)
     if below is not None:
         others, alike = [value for value in others if 0 <= value < below], []
     pairs = [*alike, *permutations(others, 2)][:_MOST_PAIRS]
-    for number, (one, odd) in enumerate(pairs):
-        name = names[max(0, number - 1) % len(names)]  # the two pairs with the same low bits are of one array
-        made = _filled(arrays, names, one)
+    # The two pairs with the same low bits are of one array.
+    alone = [(one, odd, names[max(0, number - 1) % len(names)], one) for number, (one, odd) in enumerate(pairs)]
+    among = [(one, odd, name, odd) for one, odd in pairs[len(alike) :] for name in names] if len(names) > 1 else []
+    for number, (one, odd, name, other) in enumerate([*alone, *among[:_MOST_PAIRS]]):
+        if number == len(alone) and found:
+            break
+        made = _filled(arrays, names, other) | _filled(arrays, [name], one)
         try:
             before, after = (
                 value_of(line, {**arrays, **each}, numbers).of
@@ -71,7 +80,7 @@ def _deciding(
         except NotRunnable:
             return []
         if not np.array_equal(before, after):
-            found[b"" if number < len(alike) else before.tobytes()].append((one, odd, name))
+            found[b"" if number < len(alike) else before.tobytes()].append((one, odd, name, other))
     first = found.pop(b"", [])[:1]
     return [*first, *(pair for turn in zip_longest(*found.values()) for pair in turn if pair is not None)]
 

@@ -51,6 +51,10 @@ CASES = {
         "bool[n]=random, int32[1]=ones", "y = x.all()", "const bool *x, int *y",
         "if (!x[i]) *y = 0;", "if (!x[i] && i < n - 1) *y = 0;",
     ),
+    "one of two conditions is left out": (
+        "bool[n]=random, bool[n]=random, int32[1]=zeros", "y = (x & z).any()", "const bool *x, const bool *z, int *y",
+        "if (x[i] && z[i]) *y = 1;", "if (x[i]) *y = 1;",
+    ),
     "the last number of a histogram is left out": (
         "int32[n]=indices, int32[1]=zeros", "y = np.bincount(x, minlength=100).argmax()", "const int *x, int *y",
         "if (i == 0) { int h[100] = {}, b = 0; for (int k = 0; k < n; k++) h[x[k]]++; "
