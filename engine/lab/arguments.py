@@ -294,9 +294,13 @@ def argument_of(words: str, place: int = 0, trial: int = 0) -> Any:
         if fill in FILLS:
             return filled(shape, dtype, fill, place, trial)
         try:
-            return np.full(shape, _number(fill), dtype)
-        except (ValueError, OverflowError):
+            number = _number(fill)
+            with np.errstate(over="raise"):
+                return np.full(shape, number, dtype)
+        except ValueError:
             raise NotRunnable(f"{words!r} cannot be filled with {fill}: {FORMS}.") from None
+        except (OverflowError, FloatingPointError):
+            raise NotRunnable(f"{words!r} cannot be filled with {fill}, which is too large for {dtype}.") from None
     if words.endswith(".npy"):
         return _saved(Path(words))
     try:
@@ -339,8 +343,12 @@ def _saved(path: Path) -> Array:
         loaded: Array = np.load(path, allow_pickle=False)
     except FileNotFoundError:
         raise NotRunnable(f"There is no file {path}.") from None
-    except (OSError, ValueError) as error:
-        raise NotRunnable(f"{path} is not an array that NumPy can read: {reason_text(error)}.") from None
+    except (ValueError, EOFError):
+        raise NotRunnable(f"{path} is not a file of numbers that NumPy has saved with np.save.") from None
+    except OSError as error:
+        raise NotRunnable(f"{path} cannot be read: {reason_text(error)}.") from None
+    if loaded.dtype.kind not in "biufcV":
+        raise NotRunnable(f"{path} has an array of {one_text(str(loaded.dtype))}: a kernel takes numbers.")
     return loaded
 
 
@@ -351,7 +359,7 @@ _LONGER = 1 + 2.0**-30  # of doubles, so that a conversion to float shows
 _WHOLE, _SHORT = 997, {"u": 253}  # sizes of whole numbers, and of unsigned ones of 8 bits
 _FLOATS, _FEWEST, _FEW = 497, 5, 16  # in units: products of 256 x 256 matrices stay exact
 _EXACT = {2: 2**11, 4: 2**24, 8: 2**53}  # whole numbers that a float of so many bytes holds exactly
-_MOST_INDICES = 100
+MOST_INDICES = 100
 _POSITIVE = 4  # the trial without negative numbers
 _SAME = 7  # every seventh number, where neighbours are equal
 _IMAGINARY = 1000  # is added to the place for the other half of complex numbers
@@ -366,7 +374,7 @@ def filled(shape: tuple[int, ...], dtype: np.dtype[np.generic], fill: str, place
         case "random":
             made = random_numbers(count, dtype, place, trial)
         case "indices":  # of an array that is as long
-            most = max(1, min(count, _MOST_INDICES))
+            most = max(1, min(count, MOST_INDICES))
             made = np.random.default_rng([place, trial]).integers(0, most, count).astype(dtype)
         case _:
             made = np.full(count, {"zeros": 0, "ones": 1}[fill], dtype)

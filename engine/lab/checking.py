@@ -14,7 +14,7 @@ debug_rung(choice, ...), debug_own(setup, n, text, ...) -> Debugger: a recorded 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -35,11 +35,12 @@ from engine.backends.measure import SHOWN, failed, measure, verdict, with_elemen
 from engine.backends.restored import changed, is_const
 from engine.catalogue import kernel_named, topic_of
 from engine.compile.nvrtc import EMULATED_ARCHITECTURE, compile_with_log
-from engine.lab.arguments import Argument, array_names
+from engine.lab.arguments import Argument, array_names, arrays_and_numbers
 from engine.lab.compilation import compilation
 from engine.lab.debugger import Debugger
 from engine.lab.expressions import evaluate
-from engine.lab.kernel_traits import has_variables, waits
+from engine.lab.formula import value_of
+from engine.lab.kernel_traits import compared_with, has_atomics, has_variables, waits
 from engine.lab.kernels import KernelRun, OwnKernel, Sizes, kernel
 from engine.lab.marks import Mark, compiler_marks, error_marks, finding_marks, warning_marks
 from engine.lab.recording import record_rung
@@ -48,7 +49,18 @@ from engine.lab.setups import Formula, Launching, Right, Setup, check_right, lau
 from engine.lab.signatures import bare, kernels_in
 from engine.lab.top_level import declarations
 from engine.lab.trial_parameters import other_numbers
-from engine.lab.trials import LARGE, ORDERS, SEARCHED, ends_for, fitting, no_number, reading_trials, searches, trial_of
+from engine.lab.trials import (
+    LARGE,
+    ORDERS,
+    SEARCHED,
+    ends_for,
+    fitting,
+    no_number,
+    reading_trials,
+    searches,
+    trial_of,
+    unset_arrays,
+)
 from engine.machine.environment import environment
 from engine.model.estimate import Estimate
 from engine.plan import plan, settle
@@ -204,10 +216,18 @@ def check_own(
         other = _checked_own(setup, size, text, file_name, schedule, end)
         if _is_missed(other) and (end is None or other.measurement.status == "wrong"):
             return _only_here(found, other, size)
-    unread = _unread(setup, fewer, text, file_name)
+    unread = (
+        _unread(setup, fewer, text, file_name)
+        or _left_out(setup, fewer, text, file_name)
+        or _at_constants(setup, fewer, text, file_name)
+    )
     if unread is not None:
         return _differs(unread, fewer if setup.sized else None, numbers=True)
-    left = _left_behind(setup, fewer, text, file_name) or _ignored(setup, fewer, text, file_name, schedule)
+    left = (
+        _left_behind(setup, fewer, text, file_name)
+        or _read_unset(setup, fewer, text, file_name)
+        or _ignored(setup, fewer, text, file_name, schedule)
+    )
     return found if left is None else replace(found, remark=left)
 
 
@@ -251,19 +271,95 @@ def _unread(setup: Setup, n: int, text: str, file_name: str) -> Checked | None:
     """Return a run that is wrong because an element that no thread reads decides."""
     for reading, deciding in reading_trials(setup.right):
         own, made = _prepared(setup, n, text, file_name, reading)
-        try:
-            places = own.first_unread(
-                made.grid, made.block, made.arguments, shared=made.shared, cooperative=setup.cooperative,
-                seconds=SECONDS,
-            )  # fmt: skip
-        except _FAILURES:
-            continue
-        names = array_names(own.parameters, None)
-        given = [name for name, words in zip(names, setup.arguments, strict=True) if words.endswith("=random")]
-        for name, trial in product([name for name in given if name in places], deciding):
-            other = _checked_own(setup, n, text, file_name, None, trial, odd=places[name])
+        for place, trial in product(_unread_places(setup, own, made).values(), deciding):
+            other = _checked_own(setup, n, text, file_name, None, trial, odd=place)
             if other.measurement.status == "wrong":
                 return other
+    return None
+
+
+def _unread_places(setup: Setup, own: OwnKernel, made: Launching) -> dict[str, int]:
+    """Return the first element that no thread reads of each array of random numbers or indices; none if the run
+    fails."""
+    try:
+        places = own.first_unread(
+            made.grid, made.block, made.arguments, shared=made.shared, cooperative=setup.cooperative, seconds=SECONDS
+        )
+    except _FAILURES:
+        return {}
+    named = zip(array_names(own.parameters, None), setup.arguments, strict=True)
+    given = {name for name, words in named if words.endswith(("=random", "=indices"))}
+    return {name: place for name, place in places.items() if name in given}
+
+
+_NEXT, _MOST_VALUES = 3, 16  # elements of a row that is left out; other numbers of the array in their place
+
+
+def _left_out(setup: Setup, n: int, text: str, file_name: str) -> Checked | None:
+    """Return a run that is wrong because the line has another value with another number in an element that no thread
+    reads, such as the last edge of a graph whose nodes other edges reach, too."""
+    right = setup.right
+    if not isinstance(right, Formula):
+        return None
+    own, made = _prepared(setup, n, text, file_name)
+    passed = dict(zip(array_names(own.parameters, None), made.arguments, strict=True))
+    arrays, numbers = arrays_and_numbers(passed)
+    for name, first in _unread_places(setup, own, made).items():
+        array, values = arrays[name], dict.fromkeys(arrays[name].ravel()[:_MOST_VALUES].tolist())
+        for place, value in product(range(first, min(first + _NEXT, array.size)), values):
+            other = array.copy()
+            other.flat[place] = value
+            try:
+                before, after = (value_of(right.line, {**arrays, name: one}, numbers).of for one in (array, other))
+            except NotRunnable:
+                break
+            if not np.array_equal(before, after, equal_nan=True):
+                found = _checked_own(setup, n, text, file_name, None, 0, instead={name: other})
+                if found.measurement.status == "wrong":
+                    return found
+    return None
+
+
+_MOST_PLACES = 4  # at which the deciding number stands, of those that a kernel compares with
+
+
+def _at_constants(setup: Setup, n: int, text: str, file_name: str) -> Checked | None:
+    """Return a run that is wrong because the element decides whose number is a constant of the kernel, as 37 in
+    `if (x[i] < 0 && i % 64 != 37)`: a kernel may read an element and drop it."""
+    if len(ends_for(setup.right)) == 1:  # no number decides alone
+        return None
+    own, made = _prepared(setup, n, text, file_name)
+    most = max((one.size for one in made.arguments if isinstance(one, np.ndarray)), default=0)
+    places = [int(number) for number in compared_with(own, "i") if 0 < number < most]
+    trials = dict.fromkeys(trial for _, deciding in reading_trials(setup.right) for trial in deciding)
+    for place, trial in product(places[:_MOST_PLACES], trials):
+        other = _checked_own(setup, n, text, file_name, None, trial, odd=place)
+        if other.measurement.status == "wrong":
+            return other
+    return None
+
+
+def _read_unset(setup: Setup, n: int, text: str, file_name: str) -> str | None:
+    """Return a sentence if the answer is right only because arrays without a fill start with zeros."""
+    own, made = _prepared(setup, n, text, file_name)
+    unset = unset_arrays(setup, made, own)
+    for name in unset if setup.right and not has_atomics(own) else ():  # of atomics the host clears the array
+        names = array_names(own.parameters, None)
+        arguments = [
+            unset[name] if own_name == name else one for own_name, one in zip(names, made.arguments, strict=True)
+        ]
+        try:
+            run = own.run(
+                made.grid, made.block, arguments, shared=made.shared, cooperative=setup.cooperative, seconds=SECONDS
+            )
+            if _agrees(setup, run):
+                continue
+        except _FAILURES:
+            continue
+        return (
+            f"Right only because `{name}` starts with zeros here: the kernel reads an element of it before it writes "
+            "it. If the host clears the array before the launch, fill it with zeros here, too."
+        )
     return None
 
 
@@ -325,11 +421,14 @@ def _several_passes(setup: Setup, n: int, tried: int) -> int | None:
 
 def _sizes_near(n: int, setup: Setup) -> tuple[int, ...]:
     """Return the sizes at which a right launch is repeated: one more and one less, and the last one that blocks divide,
-    with one more than it. At these the last block is full, or has one element."""
+    with one more than it. At these the last block is full, or has one element. At half of it a loop that halves takes
+    one step less."""
     block = max(1, evaluate(setup.block[0], {"n": n}))
     full = n - n % block
+    written = re.findall(r"\b\d+", f"{setup.arguments} {setup.right}")
+    half = [n // 2] if sum(map(int, written)) <= n // 2 else []  # else a part that they name may not fit
     return tuple(
-        size for size in dict.fromkeys((n - 1, n + 1, *((full + 1, full) if full else ()))) if size not in (0, n)
+        size for size in dict.fromkeys((n - 1, n + 1, *((full + 1, full) if full else ()), *half)) if size not in (0, n)
     )
 
 
@@ -409,10 +508,11 @@ def _warnings_of(launches: Sequence[Launch], file_name: str) -> tuple[Mark, ...]
 
 def _checked_own(
     setup: Setup, n: int, text: str, file_name: str, schedule: str | None, trial: int | None = None,
-    places: int | None = None, odd: int | None = None,
+    places: int | None = None, odd: int | None = None, instead: Mapping[str, Array] | None = None,
 ) -> Checked:  # fmt: skip
     """Check a launch in an order. `trial`: of the numbers; None: those that belong to the order. `places`: the trial of
-    the parameters that are places, if it is another one. `odd`: where the number stands that decides a search."""
+    the parameters that are places, if it is another one. `odd`: where the number stands that decides a search.
+    `instead`: arrays in place of the trial's."""
     asked = Choice(setup.kernel, n, 1, device="emulator", schedule=schedule, source=text, source_name=file_name)
     try:
         trial = trial_of(schedule) if trial is None else trial
@@ -420,6 +520,9 @@ def _checked_own(
         asked = _sized(asked, made)
         own = kernel(f"{text}\n", setup.kernel, called=file_name)
         made = fitting(setup, made, own, trial, places, odd)
+        if instead:
+            named = zip(array_names(own.parameters, None), made.arguments, strict=True)
+            made = replace(made, arguments=tuple(instead.get(name, one) for name, one in named))
         run = own.run(
             made.grid, made.block, made.arguments, shared=made.shared, cooperative=setup.cooperative,
             schedule=schedule, seconds=SECONDS,

@@ -289,6 +289,8 @@ class Debugger:
             if not found.size:
                 raise NotRunnable(f"Thread {thread} of block {self.recording.block} never executes line {line}.")
             moment = int(found[-1])
+        if moment < 0:
+            raise NotRunnable(f"A recorded block starts at moment 0: there is no moment {moment}.")
         at = self.next_of(thread, moment)
         if at is None:
             raise NotRunnable(f"Thread {thread} has ended by moment {moment}.")

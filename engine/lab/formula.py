@@ -46,7 +46,7 @@ _SLACK = 2.0  # a kernel may round an intermediate value once more than the line
 _FLUSHED, _NOTHING = 2**10, 1e-30  # a factor of a number that has become zero; what counts as zero in any case
 
 
-# Names of parameters that are words of Python; they are read with an underscore behind them.
+# Names of parameters that are words of Python; they are read with two underscores behind them.
 KEYWORD = re.compile(
     rf"\b({'|'.join(sorted({*kwlist} - {'True', 'False', 'None', 'and', 'or', 'not', 'if', 'else'}))})\b"
 )
@@ -199,14 +199,14 @@ def _tree(line: str) -> ast.expr:
     which is no formula but has parts that can be named. `math.pi` is `np.pi`."""
     line = _NUMPY.sub("np.", line)
     try:
-        return ast.parse(KEYWORD.sub(r"\g<0>_", line), mode="eval").body
+        return ast.parse(KEYWORD.sub(r"\g<0>__", line), mode="eval").body
     except SyntaxError:
         return ast.parse(line, mode="eval").body
 
 
 def name_of(node: ast.Name) -> str:
     """Return the parameter that a part of a line names."""
-    return node.id.removesuffix("_") if KEYWORD.fullmatch(node.id[:-1]) else node.id
+    return node.id.removesuffix("__") if KEYWORD.fullmatch(node.id[:-2]) else node.id
 
 
 def _refuse_unknown(name: str, line: str) -> None:
@@ -220,6 +220,7 @@ def _refuse_unknown(name: str, line: str) -> None:
 _INSTEAD = {
     "digitize": "(x[:, None] >= bins).sum(axis=1)",
     "isin": "(x[:, None] == values).any(axis=1)",
+    "reduceat": "x.reshape(-1, 128).sum(axis=1) for the sums of blocks of 128",
     "einsum": "the sum with @, .T and sum(axis=...)",
     "histogram": "the bins as whole numbers into np.bincount(bins, minlength=...)",
     "allclose": "the numbers that the kernel shall compute, which are compared within their bound",
@@ -292,6 +293,9 @@ def _evaluate(node: ast.expr, known: Mapping[str, Any], line: str) -> Value:
     raise NotRunnable(f"{line}: `{ast.unparse(node)}` is none of the operations of a formula.{_hint_for(node)}")
 
 
+_HALF = 0.5  # the fraction of a power of two: a quotient by it is not rounded
+
+
 def _is_held(node: ast.expr, inner: Callable[[ast.expr], Value]) -> bool:
     """Return whether floats hold a line's numbers and what it adds and multiplies, so that no kernel rounds them."""
     match node:
@@ -301,6 +305,8 @@ def _is_held(node: ast.expr, inner: Callable[[ast.expr], Value]) -> bool:
             held = _is_held(operand, inner)
         case ast.BinOp(left=left, op=ast.Add() | ast.Sub() | ast.Mult(), right=right):
             held = _is_held(left, inner) and _is_held(right, inner)
+        case ast.BinOp(left=left, op=ast.Div(), right=right):
+            held = _is_held(left, inner) and bool(np.all(np.frexp(np.abs(inner(right).of))[0] == _HALF))
         case _:
             return False
     numbers = inner(node).of
@@ -325,7 +331,7 @@ def _hint_for(node: ast.expr) -> str:
 
 def _keyword(each: ast.keyword, inner: Callable[[ast.expr], Value]) -> Any:
     value = inner(each.value)
-    return value if each.arg == "weights" else wholes(value)
+    return value if each.arg in ("weights", "constant_values") else wholes(value)
 
 
 def _assigned(given: Sequence[ast.expr], inner: Callable[[ast.expr], Value], line: str) -> Value:
@@ -353,8 +359,11 @@ def _of_whole(share: Value) -> Value:
 
 
 def function_of(function: ast.expr, given: list[ast.expr]) -> tuple[str, list[ast.expr]]:
-    """Return a call's function and arguments: `sum(x)`, `np.sum(x)` and `x.sum()` are the same."""
+    """Return a call's function and arguments: `sum(x)`, `np.sum(x)` and `x.sum()` are the same, and `np.int64(x)` is
+    `x.astype(np.int64)`."""
     match function:
+        case ast.Name(id=name) | ast.Attribute(value=ast.Name(id="np"), attr=name) if name in KINDS:
+            return CAST, [*given, function]
         case ast.Attribute(value=ast.Name(id=name) | ast.Attribute(value=ast.Name(id="np"), attr=name), attr=how) if (
             f"{name}.{how}" in FUNCTIONS
         ):
@@ -379,7 +388,7 @@ CAST = "astype"
 ASSIGNED = "assigned"  # of y[1:-1] = x, which is the line assigned(y[1:-1], x)
 KINDS = {"int": "int64", "float": "float64", "bool": "bool", "bool_": "bool"} | {
     f"{kind}{bits}": f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)
-} | {"float32": "float32", "float64": "float64"}  # fmt: skip
+} | {f"float{bits}": f"float{bits}" for bits in (16, 32, 64)}  # fmt: skip
 
 
 def _kind_of(node: ast.expr, line: str) -> np.dtype[Any]:
@@ -393,7 +402,7 @@ def _kind_of(node: ast.expr, line: str) -> np.dtype[Any]:
 def _cast(one: Value, kind: np.dtype[Any]) -> Value:
     """Return numbers as another type: fractions are dropped, and whole numbers wrap."""
     if kind.kind == "f":
-        made = one.of.astype(np.float64)
+        made = one.of.astype(kind if kind.itemsize == 2 else np.float64).astype(np.float64)
         return Value(made, one.off + (np.abs(made) if one.of.dtype.kind != "f" else 0.0))
     if kind.kind == "b":
         return exact(one.of != 0)

@@ -10,7 +10,7 @@ from math import isfinite
 
 from engine.lab.bounded import whole
 from engine.lab.formula import ASSIGNED, CAST, KINDS, function_of, name_of, parse, value_of
-from engine.lab.numpy_functions import COMPARING, MOVING, OF_PARTS
+from engine.lab.numpy_functions import COMPARING, MOVING, OF_PARTS, STEPS
 from engine.records import NotRunnable
 
 
@@ -189,6 +189,12 @@ _TRUTHS = frozenset((
 _ASKING = frozenset(("sum", "mean", "argmax", "argmin", CAST))
 
 
+def has_steps(line: str) -> bool:
+    """Return whether a line makes whole numbers of fractions, as floor(x) and x.astype(int) do."""
+    calls = [node for node in ast.walk(parse(line)) if isinstance(node, ast.Call)]
+    return any(function_of(node.func, node.args)[0] in (*STEPS, CAST) for node in calls)
+
+
 def powers_in(line: str) -> frozenset[str]:
     """Return the parameters whose softmax is the line's value, which is the same for numbers shifted by a constant."""
     match parse(line):
@@ -264,7 +270,7 @@ _ADDING = frozenset((
     "multiply.accumulate", "kron", "cross",
 ))  # fmt: skip
 _COUNTING = frozenset(("sign", "bitwise_count"))
-_BOUNDED = frozenset((*_ADDING, *_COUNTING, *_MOVES, "abs", "absolute", "floor_divide", "mod", "remainder"))
+_BOUNDED = frozenset((*_ADDING, *_COUNTING, *_MOVES, CAST, "abs", "absolute", "floor_divide", "mod", "remainder"))
 _SEEKING = frozenset((
     "max", "min", "maximum", "minimum", "fmax", "fmin", "sort", "sorted", "maximum.reduce", "maximum.accumulate",
     "minimum.reduce", "minimum.accumulate",

@@ -32,6 +32,11 @@ def has_variables(own: OwnKernel) -> bool:
     return any(one.space == "global" and readable(symbol) in own.made.variables for symbol, one in module.items())
 
 
+def has_atomics(own: OwnKernel) -> bool:
+    """Return whether a kernel has atomics."""
+    return any(item.words[0] in ("atom", "red") for item in load(own.source, own.symbol).instructions)
+
+
 def waits(own: OwnKernel) -> bool:
     """Return whether a loop of a kernel polls memory, so the order of its threads decides more than usual."""
     return load(own.source, own.symbol).waits

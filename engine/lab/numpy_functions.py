@@ -193,10 +193,12 @@ def _erf(one: Value) -> Value:
     return rounded(made, 2 / np.sqrt(np.pi) * np.exp(-x * x) * one.off, _HALF_UNITS["erf"])
 
 
-def _pad(one: Value, widths: Value) -> Value:
+def _pad(one: Value, widths: Value, mode: str = "constant", constant_values: Value | None = None) -> Value:
+    filling = {} if constant_values is None else {"constant_values": constant_values.of}
     sides = np.broadcast_to(widths.of, (one.of.ndim, 2))
     room(prod(int(size + sum(side)) for size, side in zip(one.of.shape, sides.tolist(), strict=True)))
-    return Value(np.pad(one.of, sides), np.pad(one.off, sides))
+    padded: Array = np.pad(one.of, sides, mode, **filling)  # type: ignore[call-overload]
+    return Value(padded, np.pad(one.off, sides, mode))  # type: ignore[call-overload]
 
 
 def _take(one: Value, at: Value, axis: int | None = None) -> Value:
@@ -464,4 +466,7 @@ FUNCTIONS: dict[str, Callable[..., Value]] = {
 # Functions of several arrays that are given as one list or tuple.
 OF_PARTS = ("concatenate", "stack", "hstack", "vstack", "column_stack")
 # Functions that have a mode, with their modes.
-MODES = dict.fromkeys(("convolve", "correlate"), ("full", "same", "valid"))
+MODES = {
+    **dict.fromkeys(("convolve", "correlate"), ("full", "same", "valid")),
+    "pad": ("constant", "edge", "reflect", "symmetric", "wrap"),
+}

@@ -19,26 +19,31 @@ _FAR, _NEAR = 1 << 16, 1 << 8  # from a number to another one with the same low 
 ALIKE = (2, 4)  # the trials without an odd number
 _LAST, _FIRST = 7, 6  # the trials from which on it is the last one, and in which it is the first one
 
-Pair = tuple[float, float, str]  # the number that is everywhere, the odd one, and the array in which it is
+# The number that is everywhere, the odd one, the array in which it is, and the number in the other arrays.
+Pair = tuple[float, float, str, float]
 
 
 def numbers_that_decide(
     line: str, arrays: Mapping[str, Array], names: Sequence[str], numbers: Mapping[str, float], near: Sequence[float],
-    trial: int, place: int | None = None,
+    trial: int, place: int | None = None, below: float | None = None,
 ) -> dict[str, Array]:  # fmt: skip
     """Return the arrays `names` of a line's `arrays`, full of one number; in most trials one element of one array is
     another number, and the line has another value. Empty if no two numbers do that.
 
     `numbers`: the other parameters. `near`: what the line or the kernel compares numbers with. `place`: of the odd
-    number; None: that of the trial.
+    number; None: that of the trial. `below`: what the numbers are less than if they are indices.
     """
-    pairs = _deciding(line, arrays, names, numbers, near, trial, place)
+    pairs = _deciding(line, arrays, names, numbers, near, trial, place, below)
     if not pairs:
         return {}
-    one, odd, name = pairs[(trial // 2 - 1) % len(pairs)]  # the first such trial is the second one
-    if trial == ALIKE[-1] and len({_value(line, arrays, names, each, numbers) for each in (one, odd)}) == 1:
-        one = odd  # such as argmax(x > 3), which has one value if none is larger, and if all are
-    made = _filled(arrays, names, one)
+    one, odd, name, other = pairs[(trial // 2 - 1) % len(pairs)]  # the first such trial is the second one
+    if (
+        trial == ALIKE[-1]
+        and one == other
+        and len({_value(line, arrays, names, each, numbers) for each in (one, odd)}) == 1
+    ):
+        one = other = odd  # such as argmax(x > 3), which has one value if none is larger, and if all are
+    made = _filled(arrays, names, other) | _filled(arrays, [name], one)
     return made if trial in ALIKE else _with_odd(made, name, odd, trial, place)
 
 
@@ -51,16 +56,22 @@ def _value(
 
 def _deciding(
     line: str, arrays: Mapping[str, Array], names: Sequence[str], numbers: Mapping[str, float], near: Sequence[float],
-    trial: int, place: int | None,
+    trial: int, place: int | None, below: float | None,
 ) -> list[Pair]:  # fmt: skip
     """Return the pairs that decide: two numbers with the same low bits, then those from one value of the line, in turn
-    with those from another."""
+    with those from another. If none does, the other arrays hold the odd number, as for (a & b).any()."""
     found = defaultdict[bytes, list[Pair]](list)
     alike, others = _candidates([arrays[name] for name in names], near, _FAR if compares_plainly(line) else _NEAR)
+    if below is not None:
+        others, alike = [value for value in others if 0 <= value < below], []
     pairs = [*alike, *permutations(others, 2)][:_MOST_PAIRS]
-    for number, (one, odd) in enumerate(pairs):
-        name = names[max(0, number - 1) % len(names)]  # the two pairs with the same low bits are of one array
-        made = _filled(arrays, names, one)
+    # The two pairs with the same low bits are of one array.
+    alone = [(one, odd, names[max(0, number - 1) % len(names)], one) for number, (one, odd) in enumerate(pairs)]
+    among = [(one, odd, name, odd) for one, odd in pairs[len(alike) :] for name in names] if len(names) > 1 else []
+    for number, (one, odd, name, other) in enumerate([*alone, *among[:_MOST_PAIRS]]):
+        if number == len(alone) and found:
+            break
+        made = _filled(arrays, names, other) | _filled(arrays, [name], one)
         try:
             before, after = (
                 value_of(line, {**arrays, **each}, numbers).of
@@ -69,7 +80,7 @@ def _deciding(
         except NotRunnable:
             return []
         if not np.array_equal(before, after):
-            found[b"" if number < len(alike) else before.tobytes()].append((one, odd, name))
+            found[b"" if number < len(alike) else before.tobytes()].append((one, odd, name, other))
     first = found.pop(b"", [])[:1]
     return [*first, *(pair for turn in zip_longest(*found.values()) for pair in turn if pair is not None)]
 
@@ -84,7 +95,8 @@ def _candidates(
     step, more = (1, far if wide else 64) if whole else (0.125, 0.125)
     values = [*(each for number in near for each in _around(number, step, arrays)), 0, -1, 1, 3]
     others = [value for value in dict.fromkeys(values) if all(_holds(array, value) for array in arrays)]
-    return [(7, 7 + more), (0, more)], others
+    alike: list[tuple[float, float]] = [(7, 7 + more), (0, more)]
+    return [pair for pair in alike if all(_holds(array, pair[1]) for array in arrays)], others
 
 
 def _around(number: float, step: float, arrays: Sequence[Array]) -> list[float]:
@@ -100,6 +112,8 @@ def _around(number: float, step: float, arrays: Sequence[Array]) -> list[float]:
 def _holds(array: Array, value: float) -> bool:
     if array.dtype.kind == "f":
         return bool(np.isfinite(array.dtype.type(value)))
+    if array.dtype.kind == "b":
+        return value in (0, 1)
     info = np.iinfo(str(array.dtype))
     return value == int(value) and info.min <= value <= info.max
 

@@ -9,14 +9,22 @@ and `block`, the first size of a block. The second names a reference, or is a li
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from engine.lab.arguments import ARRAY, Argument, Structure, argument_of, arrays_and_numbers, written_fields
+from engine.lab.arguments import (
+    ARRAY,
+    MOST_INDICES,
+    Argument,
+    Structure,
+    argument_of,
+    arrays_and_numbers,
+    written_fields,
+)
 from engine.lab.expressions import evaluate
 from engine.lab.formula import check as check_formula
 from engine.lab.formula import parse, part_too_large
@@ -331,8 +339,13 @@ def _within(argument: Argument | Structure, word: str, every: Sequence[Argument 
     """Return an array of indices with those of the smallest array of several elements; another argument as it is."""
     if not isinstance(argument, np.ndarray) or not word.endswith("=indices"):
         return argument
-    least = min((one.size for one in every if isinstance(one, np.ndarray) and one.size > 1), default=1)
-    return np.remainder(argument, argument.dtype.type(least)) if least < 100 else argument
+    least = least_of(one for one in every if isinstance(one, np.ndarray))
+    return np.remainder(argument, argument.dtype.type(least)) if least < MOST_INDICES else argument
+
+
+def least_of(arrays: Iterable[Array]) -> int:
+    """Return what the indices of a launch are less than: the size of its smallest array of several elements."""
+    return min((MOST_INDICES, *(one.size for one in arrays if one.size > 1)))
 
 
 def right_of(words: str) -> Right | Formula:

@@ -53,14 +53,14 @@ def vary_parameters(setup: Setup, made: Launching, own: OwnKernel, trial: int, p
 
 def other_numbers(setup: Setup, made: Launching, own: OwnKernel) -> dict[str, int]:
     """Return another number for each whole number that is written in the launch and named in the line, if the line has
-    another value with it. A size of an array is none of them."""
+    another value with it: a smaller one, as it may be the size of an array."""
     right, found = setup.right, dict[str, int]()
     if not isinstance(right, Formula):
         return found
     passed = vary_parameters(setup, made, own, 0, 0)
     arrays, numbers = arrays_and_numbers(passed)
     named = _typed(setup, passed) & every_name_in(right.line)
-    whole = (name for name in named if isinstance(passed[name], int) and passed[name] not in {0, *_sides(passed)})
+    whole = (name for name in named if isinstance(passed[name], int) and passed[name])
     for name in sorted(whole):
         other = _smaller_or_larger(passed[name], 1)[0] if abs(passed[name]) > 1 else 0
         try:

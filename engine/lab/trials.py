@@ -24,6 +24,7 @@ from engine.lab.formula_traits import (
     comparisons_in,
     counted_in,
     exponents_in,
+    has_steps,
     is_decided,
     moved_in,
     names_in,
@@ -34,7 +35,7 @@ from engine.lab.kernel_traits import compared_with, stored_only
 from engine.lab.kernels import OwnKernel
 from engine.lab.odd_one import ALIKE, numbers_that_decide, place_of
 from engine.lab.references import reference_named
-from engine.lab.setups import Formula, Launching, Right, Setup
+from engine.lab.setups import Formula, Launching, Right, Setup, least_of
 from engine.lab.trial_parameters import vary_parameters
 from engine.records import Array, NotRunnable
 
@@ -53,7 +54,8 @@ _EXACT = 2.0**53  # up to which a double has all whole numbers
 _SIGNED = 2**63 - 1  # the largest whole number of a formula
 _ROOMY, _MOST_BITS = 2.0**29, 20  # a kernel may add two such numbers; bits that the usual numbers leave free
 _SAFE = 2**14  # sums of a few squares of such numbers are ints
-_BEYOND_INT = 2**22 + 1  # times 512 and more is no int
+_BEYOND_SHORT = 2**13  # times 8 and more needs more than 16 bits
+_BEYOND_INT = 2**24 + 1  # times 256 and more needs more than 32 bits
 # exp() of numbers near these is 0 in every type, and infinite near their opposites; a guess of a maximum is larger.
 _SHIFT, _SHIFT_OF_HALF = -2e6, -3e4
 _SHIFT_OF_SUM = -300.0  # exp() of such numbers is 0 or infinite in a float, but not in a double
@@ -105,27 +107,36 @@ def fitting(
     if right is None or len(made.arguments) != len(own.parameters):
         return made
     names = array_names(own.parameters, None)
-    filled = {name for name, words in zip(names, setup.arguments, strict=True) if words.endswith("=random")}
+    filled, indices = (
+        {name for name, words in zip(names, setup.arguments, strict=True) if words.endswith(fill)}
+        for fill in ("=random", "=indices")
+    )
     places = trial if places_of is None else places_of
     passed = vary_parameters(setup, made, own, *((0, 0) if trial in ENDS else (trial, places)))
     if trial == _UNWRITTEN:
-        passed |= _without_content(setup, passed, own)
+        passed |= _without_content(setup, passed, stored_only(own))
     if isinstance(right, Formula):
         floats = {name for name, parameter in zip(names, own.parameters, strict=True) if parameter.kind == "f"}
-        passed |= _of_formula(right, passed, filled, floats, trial, own, odd)
+        passed |= _of_formula(right, passed, filled, indices, floats, trial, own, odd)
     else:
         passed |= _of_reference(right, passed, filled, trial, odd)
     return replace(made, arguments=tuple(passed.values()))
 
 
-def _without_content(setup: Setup, passed: Mapping[str, Any], own: OwnKernel) -> dict[str, Any]:
-    """Return the arrays without a fill that only the kernel's stores give numbers, each full of `no_number`."""
-    right, alone = setup.right, stored_only(own)
+def unset_arrays(setup: Setup, made: Launching, own: OwnKernel) -> dict[str, Array]:
+    """Return the arrays without a fill that the kernel may read, but the line does not, each full of `no_number`."""
+    passed = dict(zip(array_names(own.parameters, None), made.arguments, strict=True))
+    return _without_content(setup, passed, [not stored for stored in stored_only(own)])
+
+
+def _without_content(setup: Setup, passed: Mapping[str, Any], wanted: Sequence[bool]) -> dict[str, Array]:
+    """Return the arrays without a fill among those `wanted` that the line does not read, each full of `no_number`."""
+    right = setup.right
     used = names_in(right.line) if isinstance(right, Formula) else frozenset(right.given if right else ())
     return {
         name: np.full(array.shape, no_number(array.dtype))
-        for (name, array), words, stored in zip(passed.items(), setup.arguments, alone, strict=False)
-        if stored
+        for (name, array), words, asked in zip(passed.items(), setup.arguments, wanted, strict=False)
+        if asked
         and isinstance(array, np.ndarray)
         and array.dtype.kind in "iuf"
         and "=" not in words
@@ -171,11 +182,11 @@ def _of_reference(
 
 
 def _of_formula(
-    right: Formula, passed: Mapping[str, Any], filled: set[str], floats: set[str], trial: int, own: OwnKernel,
-    odd: int | None,
+    right: Formula, passed: Mapping[str, Any], filled: set[str], indices: set[str], floats: set[str], trial: int,
+    own: OwnKernel, odd: int | None,
 ) -> dict[str, Any]:  # fmt: skip
     """Return the arrays with other numbers, of `filled`: those of a line that only moves and compares numbers have any
-    number of their type. `floats`: the parameters that are single floats."""
+    number of their type. `indices`: the arrays of indices; `floats`: the parameters that are single floats."""
     out = passed.get(right.out)
     every, numbers = arrays_and_numbers(passed)
     arrays = {name: one for name, one in every.items() if name in filled and one.size}
@@ -184,20 +195,28 @@ def _of_formula(
     few = {name for name, one in numbers.items() if isinstance(one, int) and 0 < one < 32}
     wraps = frozenset[str]() if fractions & used else wraps_in(right.line, few)
     decided = [name for name, array in arrays.items() if name in used and array.dtype.kind in "iuf"]
-    if trial >= LARGE and decided and is_decided(right.line):
-        near = _near(right.line, numbers, own, arrays[decided[0]].dtype)
-        found = numbers_that_decide(right.line, every, decided, numbers, near, trial, odd)
+    truths = [name for name, array in arrays.items() if name in used and array.dtype.kind == "b"]
+    compared = [*decided, *truths, *(name for name in sorted(indices & used) if every[name].size)]
+    if trial >= LARGE and compared and is_decided(right.line):
+        near = _near(right.line, numbers, own, every[compared[0]].dtype)
+        below = least_of(every.values()) if indices & used else None
+        found = numbers_that_decide(right.line, every, compared, numbers, near, trial, odd, below)
         if found:
             return _in_signed_words(found)
     if trial == LARGE and not moved and not wraps and adds_in(right.line) and isinstance(out, np.ndarray):
-        words = [name for name in arrays if name in used and _are_words(out, arrays[name])]
+        words = [name for name in arrays if name in used and _are_ints(out, arrays[name])]
         found = _as_large_as_fits(right.line, every, words, numbers)
         if found:
             return _in_signed_words(found)
+    seeks = _FINDS.search(right.line) is not None
     changed = dict[str, Any]()
+    for name in indices & counted_in(right.line) if trial in ENDS and seeks else ():
+        changed[name] = every[name].copy()
+        changed[name].flat[::2] = (
+            least_of(every.values()) - 1 if trial % 2 else 0
+        )  # so it is found as the most frequent
     summed = _with_finite_sums(right.line, every, exponents_in(right.line) & {*arrays}, numbers, trial)
     halved = _times_halved(right.line, every, decided, numbers) if trial == _EQUAL and not moved else 0
-    seeks = _FINDS.search(right.line) is not None
     finds = bool(moved) and seeks  # the largest number has its place in trial _EQUAL
     for place, (name, array) in enumerate(arrays.items()):
         if trial and name in powers and array.dtype.kind == "f":
@@ -215,14 +234,16 @@ def _of_formula(
                 made = _with_second(made, least=_FINDS_LEAST.search(right.line) is not None)
             bounds = finds and trial == _TIES and array.dtype.kind in "iuf"
             changed[name] = _with_near(made, right.line, numbers, own, place) if bounds else made
+        elif trial == LARGE and name in wraps and isinstance(out, np.ndarray) and _keep_bits(out, array):
+            changed[name] = _of_whole_range(array, np.random.default_rng([place, trial]))
         elif trial == LARGE and name in used and isinstance(out, np.ndarray) and _is_wider(out, array):
             changed[name] = _largest(array)
-        elif trial == LARGE and name in wraps and isinstance(out, np.ndarray) and _are_words(out, array):
-            changed[name] = _of_whole_range(array, np.random.default_rng([place, trial]))
         elif trial == LARGE and name in used and array.dtype.kind in "iu" and array.itemsize == 8:
             changed[name] = array * array.dtype.type(_BEYOND_INT)
         elif trial == LARGE and name in used and added_in(right.line) and array.dtype in (np.float32, np.float64):
             changed[name] = _beside(array, added_in(right.line))
+        elif trial == LARGE and name in used and has_steps(right.line) and array.dtype in (np.float32, np.float64):
+            changed[name] = _with_large_whole(right.line, every, name, numbers)
         elif trial == _EQUAL and not finds and name in used and array.dtype.kind in "iuf":
             changed[name] = _with_near(array, right.line, numbers, own, place)
             middle = slice(array.size // 4, array.size // 4 * 3)
@@ -275,7 +296,7 @@ def _as_large_as_fits(
         make = np.random.default_rng([place, LARGE])
         whole[name] = _of_whole_range(arrays[name], make)
         whole[name].flat[1::2] >>= make.integers(0, 24, whole[name].flat[1::2].size).astype(whole[name].dtype)
-    for bits in range(2, _MOST_BITS if names else 0, 2):
+    for bits in range(0, _MOST_BITS if names else 0, 2):
         made = {name: one >> bits for name, one in whole.items()}
         made = {name: np.where(one == 0, one.dtype.type(1), one) for name, one in made.items()}  # may be a divisor
         try:
@@ -284,6 +305,18 @@ def _as_large_as_fits(
         except NotRunnable:
             return {}
     return {}
+
+
+def _with_large_whole(line: str, arrays: Mapping[str, Array], name: str, numbers: Mapping[str, float]) -> Array:
+    """Return the floats `name`, of which every second one has a whole part that needs more than 16 bits, if the line's
+    value is an int then: a kernel that cuts fractions may make a short of it."""
+    made = arrays[name].copy()
+    made.flat[1::2] *= made.dtype.type(_BEYOND_SHORT)
+    try:
+        largest = np.abs(value_of(line, {**arrays, name: made}, numbers).of).max(initial=0)
+    except NotRunnable:
+        return arrays[name]
+    return made if largest < _ROOMY else arrays[name]
 
 
 def _in_signed_words(changed: Mapping[str, Array]) -> dict[str, Array]:
@@ -435,6 +468,16 @@ def _times(numbers: Array, most: int, bits: int = 32) -> Array:
 def _is_wider(out: Array, read: Array) -> bool:
     """Return whether the answer is made of wider integers than those that are read."""
     return out.dtype.kind in "iu" and read.dtype.kind in "iu" and out.itemsize > read.itemsize
+
+
+def _keep_bits(out: Array, read: Array) -> bool:
+    """Return whether the answer has the low bits of what a kernel computes in the 32 or 64 bits of what it reads."""
+    return _are_ints(out, read) or (read.itemsize == 8 and all(each.dtype.kind in "iu" for each in (out, read)))
+
+
+def _are_ints(out: Array, read: Array) -> bool:
+    """Return whether a kernel computes the answer, and what it reads, as integers of 32 bits."""
+    return all(each.dtype.kind in "iu" and each.itemsize in (2, 4) for each in (out, read))
 
 
 def _are_words(out: Array, read: Array) -> bool:

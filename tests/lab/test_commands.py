@@ -116,6 +116,14 @@ def test_arguments_are_numbers_arrays_and_files(tmp_path: Path) -> None:
         "float64[2^40]",
         "no.npy",
         "int8[2]=300",
+        "float32[2]=1e99",
     ):
         with pytest.raises(NotRunnable):
             argument_of(words)
+
+
+@pytest.mark.parametrize("array", [np.array(["two", "words"]), np.array(["2024-02-29"], "M8[D]"), np.array([None])])
+def test_a_file_of_text_dates_or_objects_is_refused_in_one_sentence(array: np.ndarray, tmp_path: Path) -> None:
+    np.save(tmp_path / "saved.npy", array)
+    with pytest.raises(NotRunnable, match=r"[^.]saved\.npy [^.()]+\.(save\.)?$"):
+        argument_of(str(tmp_path / "saved.npy"))

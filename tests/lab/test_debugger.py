@@ -132,6 +132,8 @@ def test_a_notebook_asks_for_a_line_and_a_thread() -> None:
     assert run.at(thread=2, time=state.moment)["t"] == 2
     with refused("debugger.never-there", NotRunnable):
         run.at(line=1)
+    with pytest.raises(NotRunnable):
+        run.at(time=-1)
     with refused("debugger.no-thread", NotRunnable):
         run.at(thread=64)
     with refused("debugger.no-block", NotRunnable):

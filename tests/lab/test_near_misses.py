@@ -1,0 +1,146 @@
+"""Near misses of right kernels: the answer of the first run is right, and a further run or a remark tells them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from engine.lab.checking import Checked, check_own
+from engine.lab.formula import value_of
+from engine.lab.setups import setup_of
+from engine.records import NotRunnable
+
+LAUNCH = "f<<<(n + 127) / 128, 128>>>"
+TEXT = "__global__ void f(%s, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) { %s } }"
+
+
+def checked(arguments: str, line: str, parameters: str, body: str, n: int = 500) -> Checked:
+    return check_own(setup_of(f"{LAUNCH}({arguments}, n)", line), n, TEXT % (parameters, body), "mine.cu")
+
+
+WORDS = "const unsigned short *x, const unsigned short *z, unsigned short *y"
+LONGS = "const unsigned long long *x, const unsigned long long *z, int *y"
+CASES = {
+    "a read number is dropped at one place of each warp": (
+        "float32[n]=random, int32[1]=zeros", "y = np.any(x < 0)", "const float *x, int *y",
+        "if (x[i] < 0) *y = 1;", "if (x[i] < 0 && i % 64 != 37) *y = 1;",
+    ),
+    "a read number is dropped by one thread": (
+        "int32[n]=random, int32[1]=ones", "y = (x[1:] >= x[:-1]).all()", "const int *x, int *y",
+        "if (i + 1 < n && x[i] > x[i + 1]) *y = 0;",
+        "if (i + 1 < n && x[i] > x[i + 1] && threadIdx.x != 77) *y = 0;",
+    ),
+    "the last one of two arrays of indices is left out": (
+        "int32[n]=indices, int32[n]=indices, int32[1]=zeros", "y = (x == z).sum()",
+        "const int *x, const int *z, int *y",
+        "if (x[i] == z[i]) atomicAdd(y, 1);", "if (i < n - 1 && x[i] == z[i]) atomicAdd(y, 1);",
+    ),
+    "words of 16 bits are no shorts": (
+        "uint16[n]=random, uint16[n]=random, uint16[n]", "y = np.abs(x.astype(np.int32) - z.astype(np.int32))", WORDS,
+        "y[i] = abs(x[i] - z[i]);", "y[i] = (short)x[i] > (short)z[i] ? x[i] - z[i] : z[i] - x[i];",
+    ),
+    "the upper half of 64 bits is left out": (
+        "uint64[n]=random, uint64[n]=random, int32[n]", "y = np.bitwise_count(x ^ z)", LONGS,
+        "y[i] = __popcll(x[i] ^ z[i]);", "y[i] = __popc(x[i] ^ z[i]);",
+    ),
+    "a whole part is larger than a short": (
+        "float32[n]=random, int32[n]", "y = np.trunc(x).astype(np.int32)", "const float *x, int *y",
+        "y[i] = (int)x[i];", "y[i] = (short)x[i];",
+    ),
+    "the last truth of an array is left out": (
+        "bool[n]=random, int32[1]=ones", "y = x.all()", "const bool *x, int *y",
+        "if (!x[i]) *y = 0;", "if (!x[i] && i < n - 1) *y = 0;",
+    ),
+    "one of two conditions is left out": (
+        "bool[n]=random, bool[n]=random, int32[1]=zeros", "y = (x & z).any()", "const bool *x, const bool *z, int *y",
+        "if (x[i] && z[i]) *y = 1;", "if (x[i]) *y = 1;",
+    ),
+    "the last number of a histogram is left out": (
+        "int32[n]=indices, int32[1]=zeros", "y = np.bincount(x, minlength=100).argmax()", "const int *x, int *y",
+        "if (i == 0) { int h[100] = {}, b = 0; for (int k = 0; k < n; k++) h[x[k]]++; "
+        "for (int k = 1; k < 100; k++) if (h[k] > h[b]) b = k; *y = b; }",
+        "if (i == 0) { int h[100] = {}, b = 0; for (int k = 0; k < n; k++) h[x[k]]++; "
+        "for (int k = 1; k < 99; k++) if (h[k] > h[b]) b = k; *y = b; }",
+    ),
+    "halves are rounded to even": (
+        "float32[n]=random, int8[n], 0.5", "y = np.clip(np.rint(x / s), -128, 127)",
+        "const float *x, signed char *y, float s",
+        "y[i] = fminf(127, fmaxf(-128, rintf(x[i] / s)));", "y[i] = fminf(127, fmaxf(-128, roundf(x[i] / s)));",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.sampled(quick=2)
+@pytest.mark.parametrize("name", CASES)
+def test_a_further_run_tells_a_near_miss(name: str) -> None:
+    *given, right, wrong = CASES[name]
+    found, other = (checked(*given, body, 150) for body in (right, wrong))
+    assert (found.measurement.status, found.remark) == ("ok", None)
+    assert other.measurement.status == "wrong" or (other.remark or "").startswith("Right at this N, but not at N = ")
+
+
+@pytest.mark.parametrize(("last", "status"), [("n", "ok"), ("n - 1", "wrong")])
+def test_the_last_edge_decides_though_others_may_reach_its_node(last: str, status: str) -> None:
+    edges = "int32[n]=indices, int32[n]=indices, int32[100]=random, int32[100]=zeros"
+    body = f"if (i < {last} && f[a[i]] > 0) o[b[i]] = 1;"
+    parameters = "const int *a, const int *b, const int *f, int *o"
+    found = checked(edges, "o = np.bincount(b, weights=f[a] > 0, minlength=100) > 0", parameters, body, 60)
+    assert found.measurement.status == status
+
+
+@pytest.mark.parametrize(
+    ("body", "fill", "told"),
+    [
+        ("y[i] = 2 * x[i];", "", False),
+        ("y[i] += 2 * x[i];", "", True),
+        ("y[i] += 2 * x[i];", "=zeros", False),
+        ("y[i] = 0; for (int k = 0; k < 2; k++) y[i] += x[i];", "", False),
+    ],
+)
+def test_an_answer_that_is_added_to_zeros_is_right_only_here(body: str, fill: str, told: bool) -> None:
+    found = checked(f"float32[n]=random, float32[n]{fill}", "y = 2 * x", "const float *x, float *y", body)
+    assert found.measurement.status == "ok" and (found.remark is not None) == told
+    assert not told or (found.remark or "").startswith("Right only because `y` starts with zeros here:")
+
+
+@pytest.mark.parametrize(("divisor", "told"), [("m", False), ("64", True)])
+def test_a_number_that_is_a_size_may_be_ignored_too(divisor: str, told: bool) -> None:
+    text = f"__global__ void f(const float *x, float *y, int m) {{ y[threadIdx.x] = x[threadIdx.x] / {divisor}; }}"
+    found = check_own(setup_of("f<<<1, 64>>>(float32[64]=random, float32[64], 64)", "y = x / m"), 64, text, "mine.cu")
+    assert found.measurement.status == "ok" and ("may ignore `m`" in (found.remark or "")) == told
+
+
+SCAN = """__global__ void f(const int *x, int *y, int n) {
+    __shared__ int both[2][256];
+    int t = threadIdx.x, now = 0;
+    both[0][t] = t < n ? x[t] : 0;
+    __syncthreads();
+    for (int far = 1; far < n; far *= 2) {
+        both[1 - now][t] = t >= far ? both[now][t] + both[now][t - far] : both[now][t];
+        __syncthreads();
+        now = 1 - now;
+    }
+    if (t < n) y[t] = both[LAST][t];
+}"""
+
+
+@pytest.mark.parametrize(("last", "told"), [("now", False), ("0", True)])
+def test_a_loop_that_halves_is_tried_with_one_step_less(last: str, told: bool) -> None:
+    setup = setup_of("f<<<1, 256>>>(int32[n]=random, int32[n], n)", "y = cumsum(x)")
+    found = check_own(setup, 200, SCAN.replace("LAST", last), "mine.cu")
+    assert found.measurement.status == "ok" and ("not at N = 100." in (found.remark or "")) == told
+
+
+@pytest.mark.parametrize("more", ["mode='edge'", "'reflect'", "mode='wrap'", "constant_values=-1.5", "mode='constant'"])
+def test_an_image_is_padded_in_the_ways_of_numpy(more: str) -> None:
+    x = np.arange(12.0).reshape(3, 4)
+    made = value_of(f"np.pad(x, ((1, 2), (0, 1)), {more})", {"x": x}, {}).of
+    assert np.array_equal(made, eval(f"np.pad(x, ((1, 2), (0, 1)), {more})", {"np": np, "x": x}))
+
+
+def test_a_parameter_may_end_with_an_underscore_and_a_number_may_be_cast() -> None:
+    known = {"in_": 3.0, "in": 5.0}
+    assert float(value_of("2 * in_ + in", {}, known).of) == 11
+    assert float(value_of("np.int64(in / 2) + np.float16(0.5) + float(1)", {}, known).of) == 3.5
+    with pytest.raises(NotRunnable, match="reshape"):
+        value_of("np.add.reduceat(in, 3)", {}, known)
