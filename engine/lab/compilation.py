@@ -12,6 +12,7 @@ from engine.compile.limits import CPU_S, HURRIED_S, TookTooLong
 from engine.compile.names import readable
 from engine.compile.nvrtc import EMULATED_ARCHITECTURE, Compiled, remember_compiled
 from engine.compile.process import call_apart
+from engine.lab.host_calls import calls_of_host_functions
 from engine.lab.instances import USUAL_TYPE, WantedKernel, every_kernel, named_kernel, only_declared
 from engine.lab.marks import CompilerWarning
 from engine.lab.pasted_source import (
@@ -34,6 +35,7 @@ _HURRIED = (
 )
 _GUESSED = re.compile(rf"\b{USUAL_TYPE}\s*(?:\(|::|<)")  # the usual type in place of a function, a class or a template
 _ONE_BY_ONE_S = (CPU_S - HURRIED_S) / 2  # after this many failed tries the rest are refused
+_SPARE_S = 1.5  # after so long a compilation the text is not compiled again for its remarks
 _INLINE = re.compile(r"// begin inline asm(.*?)// end inline asm", re.DOTALL)
 _STATEMENT = re.compile(r"(?:^|[;{}])\s*(?:@!?[%\w$]+\s+)?([a-z][\w.:]*)", re.MULTILINE)
 _VARIABLE = re.compile(r"^[ \t.\w]*\.(?:global|const)\b[^=;\n]*?([$\w]+)(?:\[\d*\])?[ \t]*[=;]", re.MULTILINE)
@@ -120,6 +122,7 @@ def compiled_in_full(
             *(_guess(text, one) for one in wanted if one.guessed and one.expression in found),
             *part.left_out,
             *warnings_of(source, made.warnings),
+            *(() if hurried or process_time() > _SPARE_S else calls_of_host_functions(source)),
         ),
         frozenset(_variables(ptx, text)),
         frozenset(inline),
