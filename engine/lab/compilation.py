@@ -13,6 +13,7 @@ from engine.compile.names import readable
 from engine.compile.nvrtc import EMULATED_ARCHITECTURE, Compiled, remember_compiled
 from engine.compile.process import call_apart
 from engine.lab.host_calls import calls_of_host_functions
+from engine.lab.host_mistakes import host_mistakes
 from engine.lab.instances import USUAL_TYPE, WantedKernel, every_kernel, named_kernel, only_declared
 from engine.lab.marks import CompilerWarning
 from engine.lab.pasted_source import (
@@ -122,6 +123,7 @@ def compiled_in_full(
             *(_guess(text, one) for one in wanted if one.guessed and one.expression in found),
             *part.left_out,
             *warnings_of(source, made.warnings),
+            *host_mistakes(text),
             *(() if hurried or process_time() > _SPARE_S else calls_of_host_functions(source)),
         ),
         frozenset(_variables(ptx, text)),

@@ -18,13 +18,17 @@ UNMARKED_ARE_OF_DEVICE = "-default-device"  # the option
 _KEY = "of the host, line"
 _SHOWN = r"[^\n]*\n  ([^\n]*)\n  ( *)\^"  # the line and the place in it
 _UNMARKED = r"^{}\((\d+)\): error: A function without execution space annotations" + _SHOWN
-_CALLED = r'^{}\((\d+)\): warning[^\n]*: function "([^\n]*?)" was declared deprecated \("' + _KEY + r' (\d+)(c?)"' + _SHOWN
+_CALLED = (
+    r'^{}\((\d+)\): warning[^\n]*: function "([^\n]*?)" was declared deprecated \("' + _KEY + r' (\d+)(c?)"' + _SHOWN
+)
 _MARK = re.compile(rf' \[\[deprecated\("{_KEY} \d+c?"\)\]\]')
 _DECLARED = re.compile(
     r"(?:\w+\s*::\s*)*(?:operator\s*(?:\(\s*\)|\[\s*\]|[^\w\s(]{1,3}|[\w:][\w\s:*&]*?)|~?\w+)(?=\s*\()"
 )
 _CONSTEXPR = re.compile(r"\bconstexpr\b[^;{}]*$")
-_OF_STD = re.compile(r"\bstd\s*::\s*(max|min|clamp|make_pair|make_tuple|numeric_limits\s*<[\w\s:]{1,40}>\s*::\s*\w+)(?=\s*\()")
+_OF_STD = re.compile(
+    r"\bstd\s*::\s*(max|min|clamp|make_pair|make_tuple|numeric_limits\s*<[\w\s:]{1,40}>\s*::\s*\w+)(?=\s*\()"
+)
 _CONSTEXPR_ONLY = "this call needs nvcc's option --expt-relaxed-constexpr"
 _PARAMETERS = re.compile(r"(?<!operator)\(.*")
 
@@ -49,8 +53,8 @@ def _calls(source: Source) -> Iterator[CompilerWarning]:
         line, place = int(found[1]), starts[int(found[1]) - 1] + len(found[3])
         name = _DECLARED.match(text, place)
         if name and text.startswith(found[2], starts[line - 1]):
-            of_both = "c" if _CONSTEXPR.search(text, 0, place) else ""
-            made.append((name.end(), f' [[deprecated("{_KEY} {line}{of_both}")]]'))
+            constant = "c" if _CONSTEXPR.search(text, 0, place) else ""
+            made.append((name.end(), f' [[deprecated("{_KEY} {line}{constant}")]]'))
     marked = ""
     for place, mark in sorted(set(made)):
         marked += text[length:place] + mark
@@ -62,11 +66,11 @@ def _calls(source: Source) -> Iterator[CompilerWarning]:
         line, before = int(found[1]), _MARK.sub("", found[5][: len(found[6])])
         if _function_around(text, starts[line - 1] + len(before)) is None:
             continue
-        name = f"`{_PARAMETERS.sub('', found[2])}` of line {found[3]}"
+        called = f"`{_PARAMETERS.sub('', found[2])}` of line {found[3]}"
         if found[4]:
-            told = f"{_CONSTEXPR_ONLY}: {name} is constexpr and lacks __device__; write __device__ in front of it."
+            told = f"{_CONSTEXPR_ONLY}: {called} is constexpr and lacks __device__; write __device__ in front of it."
         else:
-            told = f"this call does not compile with nvcc: {name} lacks __device__; write __device__ in front of it."
+            told = f"this call does not compile with nvcc: {called} lacks __device__; write __device__ in front of it."
         yield CompilerWarning(told, line)
 
 
