@@ -66,9 +66,12 @@ class _Host:
 
     @cached_property
     def kernels(self) -> dict[str, Declared]:
-        """Kernels of which the text has only one by their name."""
-        every = [one for one in self._every if "__global__" in one.words and one.called and one.body]
-        named = [function_name(self.text, one) for one in every]
+        """Kernels whose name no other function of the text has, as a wrapper for the host may."""
+        named = [
+            function_name(self.text, one)
+            for one in self._every
+            if one.called and (one.body or "__global__" not in one.words)
+        ]
         return {name: one for name, one in kernels_in(self.text).items() if named.count(name) == 1}
 
     @cached_property

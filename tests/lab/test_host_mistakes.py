@@ -76,6 +76,7 @@ RIGHT = {
     "bytes in a variable": ("cudaMalloc(&d, N * sizeof(float))",
                             "size_t bytes = N * sizeof(float); cudaMalloc(&d, bytes)"),
     "an overload": ("int main", "__global__ void f(float *a) { a[0] = 1; }\nint main"),
+    "a wrapper of the same name": ("int main() {", "void f(float *d) { f<<<1, 32>>>(d, N); }\nint main() {"),
     "an array of the stack": ("int main() {", "int main() {\n    float s[4]; s[0] = 1;"),
 }  # fmt: skip
 
@@ -85,6 +86,6 @@ def test_right_host_code_has_no_sentence(name: str) -> None:
     text = PROGRAM.replace(*RIGHT[name]) if RIGHT[name][0] else PROGRAM
     if name == "sizes of a macro":
         text = text.replace(LAUNCH, "f<<<SIZES>>>(d, N)")
-    if name in ("a default", "an overload"):
+    if name in ("a default", "an overload", "a wrapper of the same name"):
         text = text.replace("(d, N)", "(d)")
     assert host_mistakes(text) == ()
