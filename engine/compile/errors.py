@@ -82,6 +82,13 @@ _ADVICE = tuple((re.compile(words), re.compile(line), advice) for words, line, a
     (r"^expression has no effect", r"^[^=!<>;]*[\])\w]\s*==[^=;]*;", "; perhaps = was meant"),
     (r"^expression has no effect", r"\[[^\]\[]*,([^\]\[]*)\]",
      r"; `[i,\1]` is the same as [\1]: compute row * width + column"),
+    (r"^pointless comparison of unsigned", "", "; an unsigned number is never below 0"),
+    (r"^shift count is too large", r"(?<![\w.])(\d+)\s*<<", r"; \1 is an int of 32 bits: \1LL has 64"),
+    (r"^shift count is too large", "", "; a shift by all bits of the type or more gives no number to rely on"),
+    (r'^(?:division by zero|right operand of "%" is zero)', "", "; the result is undefined"),
+    (r"^integer operation result is out of range", "", "; an int ends at 2,147,483,647, a long long at 9.2e18"),
+    (r"^integer conversion resulted in (?:truncation|a change of sign)", "",
+     "; the number does not fit the type that it is converted to"),
     (r"void return type", "", "; a kernel hands its results back through a pointer"),
 ))  # fmt: skip
 

@@ -128,7 +128,7 @@ def _compiled(source: Source, architecture: str) -> Compiled:
         *(includes.LISTING if source.foreign else ()),
     )
     element = f"using T = {C_TYPES[source.dtype]};\n" if source.dtype else ""
-    head = source.head + (_BY_NVCC if source.foreign else "")
+    head = (_BY_NVCC if source.foreign else "") + source.head  # <cstdint> stands before all that includes CUDA's own
     text = f'{element}{head}#line 1 "{source.name}"\n{source.text}'
     program = nvrtc.createProgram(text, Path(source.name).name, (), ())  # a folder in its name would be searched
     opened: list[str] = []

@@ -12,6 +12,9 @@ from engine.compile.limits import CPU_S, HURRIED_S, TookTooLong
 from engine.compile.names import readable
 from engine.compile.nvrtc import EMULATED_ARCHITECTURE, Compiled, remember_compiled
 from engine.compile.process import call_apart
+from engine.lab.empty_bodies import empty_bodies
+from engine.lab.host_calls import calls_of_host_functions
+from engine.lab.host_mistakes import host_mistakes
 from engine.lab.instances import USUAL_TYPE, WantedKernel, every_kernel, named_kernel, only_declared
 from engine.lab.marks import CompilerWarning
 from engine.lab.pasted_source import (
@@ -22,8 +25,8 @@ from engine.lab.pasted_source import (
     warnings_of,
     without_own_headers,
 )
-from engine.lab.signatures import Parameter, bare, kernels_in, parameters
-from engine.lab.top_level import uncommented
+from engine.lab.signatures import Parameter, bare, function_name, kernels_in, parameters
+from engine.lab.top_level import declarations, open_branch, uncommented
 from engine.records import CompileError, NotRunnable, Source
 
 MOST_KERNELS = 64  # kernels of one file that are compiled together
@@ -34,6 +37,8 @@ _HURRIED = (
 )
 _GUESSED = re.compile(rf"\b{USUAL_TYPE}\s*(?:\(|::|<)")  # the usual type in place of a function, a class or a template
 _ONE_BY_ONE_S = (CPU_S - HURRIED_S) / 2  # after this many failed tries the rest are refused
+_SPARE_S = 1.5  # after so long a compilation the text is not compiled again for its remarks
+_SPECIAL = re.compile(r"template\s*<\s*>")  # for some arguments of a template
 _INLINE = re.compile(r"// begin inline asm(.*?)// end inline asm", re.DOTALL)
 _STATEMENT = re.compile(r"(?:^|[;{}])\s*(?:@!?[%\w$]+\s+)?([a-z][\w.:]*)", re.MULTILINE)
 _VARIABLE = re.compile(r"^[ \t.\w]*\.(?:global|const)\b[^=;\n]*?([$\w]+)(?:\[\d*\])?[ \t]*[=;]", re.MULTILINE)
@@ -120,6 +125,10 @@ def compiled_in_full(
             *(_guess(text, one) for one in wanted if one.guessed and one.expression in found),
             *part.left_out,
             *warnings_of(source, made.warnings),
+            *empty_bodies(text),
+            *_namesakes(text, wanted),
+            *host_mistakes(text),
+            *(() if hurried or process_time() > _SPARE_S else calls_of_host_functions(source)),
         ),
         frozenset(_variables(ptx, text)),
         frozenset(inline),
@@ -132,6 +141,19 @@ def _guess(text: str, one: WantedKernel) -> CompilerWarning:
     types = f"{' and '.join(one.guessed)} {'are' if many else 'is'} taken to be {USUAL_TYPE}"
     told = f"the template is compiled as {one.name}: {types}, as the file does not say. Name it with others if need be."
     return CompilerWarning(told, kernels_in(text)[name].line)
+
+
+def _namesakes(text: str, wanted: list[WantedKernel]) -> Iterator[CompilerWarning]:
+    """Return a warning for each kernel that has the name of a wanted one above it, unless an #if chooses one."""
+    first: dict[str, int] = {}
+    for one in declarations(text):
+        if "__global__" in one.words and one.called and one.body and not _SPECIAL.match(text, one.start):
+            name, line = function_name(text, one), text.count("\n", 0, one.start) + 1
+            if name in first and open_branch(text, one.start) is None and name in {bare(each.name) for each in wanted}:
+                told = f"this kernel is not taken: the first of the name {name} is that of line {first[name]}."
+                yield CompilerWarning(told, line)
+            elif open_branch(text, one.start) is None:
+                first.setdefault(name, line)
 
 
 def _bodiless(file_name: str, text: str) -> Iterator[tuple[str, str]]:

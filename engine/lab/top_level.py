@@ -351,11 +351,12 @@ def closing_bracket(text: str, place: int) -> int:
 
 
 def parts(inside: str) -> list[str]:
-    """Split a text at the commas outside all brackets; a shift to the left is none."""
+    """Split a text at the commas outside all brackets; a shift to the left is none, nor is an arrow."""
     found, depth, start, shifts = [], 0, 0, {one.start() for one in _SHIFT.finditer(inside)}
     shifts |= {place + 1 for place in shifts}
     for place, letter in enumerate(inside):
-        depth += (letter in "(<[{" and place not in shifts) - (letter in ")>]}")
+        closes = letter in ")>]}" and not (letter == ">" and inside[place - 1 : place] == "-")
+        depth += (letter in "(<[{" and place not in shifts) - closes
         if letter == "," and not depth:
             found.append(inside[start:place])
             start = place + 1

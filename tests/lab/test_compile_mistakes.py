@@ -105,6 +105,59 @@ def test_a_statement_without_effect_is_warned_of_with_what_was_meant(statement: 
     assert (mark.line, mark.kind) == (2, "warning") and WITHOUT_EFFECT[statement] in mark.message, mark
 
 
+# statements -> the line of the warning, what it names
+WARNED = {
+    "if (n < 3);\n    a[0] = 1;": (2, ("`if`", "in any case")),
+    "if (n < 3)\n    ;\n    a[0] = 1;": (3, ("`if`",)),
+    "for (int i = 0; i < n; i++);\n    { a[0] = 1; }": (2, ("`for`", "once")),
+    "while (a[0] < (n + 1) * 2); { a[0] = 1; }": (2, ("`while`", "once")),
+    "if ((unsigned)n < 0) a[0] = 1;": (2, ("never below 0",)),
+    "a[0] = 1 << 40;": (2, ("1LL",)),
+    "a[0] = n / 0;": (2, ("undefined",)),
+    "a[0] = 2147483647 + 1;": (2, ("long long",)),
+    "char c = 300; a[0] = c;": (2, ("does not fit",)),
+}
+
+
+@pytest.mark.sampled(quick=3)
+@pytest.mark.parametrize("statements", WARNED)
+def test_a_statement_that_is_perhaps_another_one_is_warned_of_in_plain_words(statements: str) -> None:
+    line, named = WARNED[statements]
+    (mark,) = compiled_marks(BODY % f"    {statements}", "mine.cu", None)
+    assert (mark.line, mark.kind) == (line, "warning") and all(word in mark.message for word in named), mark
+
+
+EMPTY = ("do { a[0] += 1; } while (a[0] < n);", "while (atomicAdd(a, 0.0f) < n);\n    a[1] = 2;",
+         "for (int i = 0; i < n; a[i++] = 1);", "if (n < 3); else a[0] = 1;", "// if (n);\n    a[0] = 1;")  # fmt: skip
+
+
+@pytest.mark.sampled(quick=1)
+@pytest.mark.parametrize("statements", EMPTY)
+def test_a_loop_may_have_no_body(statements: str) -> None:
+    assert compiled_marks(BODY % f"    {statements}", "mine.cu", None) == ()
+
+
+OTHER = "__global__ void f(int *b) { b[0] = 2; }\n"
+SAME_NAME = {
+    "an overload": (INDEX + OTHER, 5),
+    "another namespace": (INDEX + "namespace other {\n" + OTHER + "}\n", 6),
+    "a template": (INDEX + "template <class A> " + OTHER, 5),
+    "an #if chooses": (f"#ifdef FIRST\n{INDEX}#else\n{OTHER}#endif\n", None),
+    "a forward declaration": ("__global__ void f(float *a, int n);\n" + INDEX, None),
+    "for some arguments": ("template <class A> __global__ void f(A *b) { b[0] = 1; }\n"
+                           "template <> __global__ void f(int *b) { b[0] = 2; }\n"
+                           "int main() { f<<<1, 1>>>((int *)0); f<float><<<1, 1>>>(0); }\n", None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SAME_NAME)
+def test_a_kernel_that_is_not_taken_for_its_name_is_told_of(name: str) -> None:
+    text, line = SAME_NAME[name]
+    marks = compiled_marks(text, "mine.cu", None)
+    assert [mark.line for mark in marks] == [line] * (line is not None), marks
+    assert all("not taken" in mark.message for mark in marks)
+
+
 def test_a_left_out_function_has_the_reason_of_its_error() -> None:
     text = "#include <vector>\n__device__ int g(std::vector<int> v) { return v[0]; }\n" + INDEX
     (mark,) = compiled_marks(text, "mine.cu", None)

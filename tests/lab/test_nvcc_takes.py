@@ -42,6 +42,26 @@ def test_integers_of_128_bits() -> None:
     assert made.tolist() == [x >> 64, x % most, x // 7 % most, x % 1000000007, -(a // 3) % most]
 
 
+LONG = """#include <cuda_pipeline.h>
+#include <%s>
+static_assert(std::is_same<uint64_t, unsigned long>::value && std::is_same<std::int64_t, long>::value, "");
+static_assert(cuda::std::is_same<cuda::std::uint64_t, unsigned long>::value, "");
+__global__ void k(uint64_t *a, intptr_t b, uintmax_t c) { printf("%%lu %%ld %%lu\\n", a[0], b, c); }
+"""
+
+
+@pytest.mark.sampled(quick=1)
+@pytest.mark.parametrize("header", ["cstdint", "stdint.h", "cuda/std/cstdint", "cuda_awbarrier_primitives.h"])
+def test_whole_numbers_of_64_bits_are_long_as_with_nvcc(header: str) -> None:
+    made = engine.kernel(LONG % header)
+    assert made.symbol == "_Z1kPmlm" and made.warnings == ()
+
+
+def test_an_atomic_of_a_uint64_t_is_refused_as_by_nvcc() -> None:
+    with pytest.raises(CompileError, match="no instance of overloaded function"):
+        engine.kernel("__global__ void k(uint64_t *a) { atomicAdd(a, 1); }")
+
+
 def test_cupy_gets_a_folder_that_can_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, str(tmp_path / "mine"))
     settle_cache()

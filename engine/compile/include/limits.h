@@ -1,2 +1,3 @@
 #pragma once
+#include <cstdint>
 #include <cuda/std/climits>

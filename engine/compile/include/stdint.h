@@ -1,2 +1,2 @@
 #pragma once
-#include <cuda/std/cstdint>
+#include <cstdint>

@@ -1,0 +1,10 @@
+#undef int64_t
+#undef uint64_t
+#undef int_fast64_t
+#undef uint_fast64_t
+#undef int_least64_t
+#undef uint_least64_t
+#undef intptr_t
+#undef uintptr_t
+#undef intmax_t
+#undef uintmax_t
