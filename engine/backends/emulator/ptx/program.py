@@ -145,6 +145,11 @@ class Program:
         return any(polls(self, block) for block in self.blocks)
 
     @cached_property
+    def asks_who_is_active(self) -> bool:
+        """Return whether it asks which lanes of a warp are active, for example with __activemask()."""
+        return any(item.words[0] == "activemask" for item in self.instructions)
+
+    @cached_property
     def reads_reserved(self) -> bool:
         """Return whether it asks where the GPU's own shared memory begins, in which groups of several warps meet."""
         return any(operand == Special(RESERVED_PLACE) for item in self.instructions for operand in item.operands)
