@@ -141,8 +141,9 @@ class Program:
 
     @cached_property
     def waits(self) -> bool:
-        """Return whether a loop polls memory."""
-        return any(polls(self, block) for block in self.blocks)
+        """Return whether a loop polls memory, or flags in global memory are read without a loop."""
+        flags = (item for item in self.instructions if item.words[0] == "ld" and _STRONG & set(item.words))
+        return any(item.space in ("global", "") for item in flags) or any(polls(self, block) for block in self.blocks)
 
     @cached_property
     def asks_who_is_active(self) -> bool:
