@@ -309,6 +309,8 @@ class Flags:
         if self._causality is not None:
             self._causality.pass_barrier(mask, time)
         blocks = self.first + np.flatnonzero(mask.blocks)
+        if self._read is not None:  # as the barrier lets all of a block know of the flags that one has read
+            self._read[:, mask.blocks] = self._read[:, mask.blocks].max(axis=0)
         for known in (self._read_in,) if self._found is None else (self._read_in, self._found):
             known[blocks] = known[blocks].max(axis=1, keepdims=True)
         if self.announced and (self.used or self._heard is not None):

@@ -76,3 +76,32 @@ def test_a_reader_of_a_sequence_lock_may_read_torn_numbers_that_it_drops(writer:
 
 def test_a_reader_of_a_sequence_lock_needs_a_fence_behind_the_sequence() -> None:
     assert {"global-race"} in [of_a_sequence(STORES, IN_ORDER, "", seed) for seed in range(4)]
+
+
+LAST = """__device__ int came, part[8];
+extern "C" __global__ void f(int *out) {
+    __shared__ bool last;
+    int t = threadIdx.x;
+    if (t == 0) {
+        part[blockIdx.x] = blockIdx.x;
+        __threadfence();
+        last = atomicAdd(&came, 1) == 7;
+    }
+    BARRIER
+    if (last && t == 32) {
+        out[0] = part[0] + part[7];
+        came = 0;
+    }
+}"""
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_barrier_tells_all_of_a_block_what_one_has_read(seed: int) -> None:
+    """Another warp of the last block may clear the counter."""
+    found = []
+    for barrier in ("__syncthreads();", "if (t < 32) __syncwarp();"):
+        hazards, schedule = Hazards(), Schedule("independent", seed=seed)
+        text = LAST.replace("BARRIER", barrier)
+        execute(text, 8, 64, observers=[hazards], schedule=schedule, out=zeros(1))
+        found.append({finding.kind for finding in hazards.findings()})
+    assert not found[0] and found[1]
