@@ -16,7 +16,8 @@ _ABOUT = re.compile(
     r"alignas\s*\(\w+\)"
 )
 _ASKED = "kernel_ladder_element_bytes"
-_DECLARED = re.compile(rf"(?:^|(?<=[;{{}}]))\s*{_TYPE}\s+(\w+)\s*\[", re.MULTILINE)
+_DECLARED = re.compile(rf"(?:^|(?<=[;{{}}]))\s*{_TYPE}\s+(\w[^;{{}}()]*\[)", re.MULTILINE)
+_ARRAY = re.compile(r"(?:^|,)\s*(\w+)\s*\[")  # of a declaration's names
 MOST_ALONE = 16  # types that are asked for one by one
 _ELSEWHERE = re.compile(r"\b(?:__(?:shared|device|constant|managed)__|extern|return|typedef|using|new|delete|else)\b")
 
@@ -53,8 +54,9 @@ def _sizes(source: Source) -> dict[str, int]:
 def _asked(source: Source) -> tuple[tuple[str, int], ...]:
     """Return the pairs of `_sizes`: a compilation's process hands out no dict."""
     types: dict[str, set[str]] = {}
-    for kind, name in _DECLARED.findall(_ABOUT.sub(" ", source.text)):
-        types.setdefault(name, set()).add(" ".join(kind.split()))
+    for kind, names in _DECLARED.findall(_ABOUT.sub(" ", source.text)):
+        for name in _ARRAY.findall(names):
+            types.setdefault(name, set()).add(" ".join(kind.split()))
     one = {name: next(iter(kinds)) for name, kinds in types.items() if len(kinds) == 1}
     kinds = tuple(dict.fromkeys(one.values()))
     sizes = _bytes_of(source, kinds)

@@ -13,6 +13,7 @@ TEXT = """struct P { float x, y, z; };
 template <typename A> struct Pair { A one; A two; };
 __constant__ P table[7];
 static __device__ volatile unsigned short small[3];
+__device__ int came, count = 2, parts[8], more[2][4];
 extern "C" __global__ void f(T *out) {
   extern __shared__ double4 sized[];
   __shared__ __align__(16) Pair<double> pairs[4][5];
@@ -24,7 +25,7 @@ extern "C" __global__ void f(T *out) {
 __device__ void g() { int twice[3]; }
 __device__ void h() { char twice[3]; }
 """
-SIZES = {"table": 12, "small": 2, "sized": 32, "pairs": 16, "tile": 8, "wide": 8}
+SIZES = {"table": 12, "small": 2, "sized": 32, "pairs": 16, "tile": 8, "wide": 8, "parts": 4, "more": 4}
 
 
 @pytest.mark.parametrize("name", SIZES)

@@ -84,6 +84,12 @@ RELAY = ("X = 1; STEP store_release(&Y, 1);", "a = load_{}(&Y); if (a) {{ {} STE
 RELAYED = {(0, 0, 0, 0, 0, 0), (0, 0, 1, 0, 0, 0), (0, 0, 1, 0, 1, 1)}
 PART = 'if (thread {}= 0) PTX("bar.arrive 1, 64;"); else PTX("bar.sync 1, 64;");'
 PAIR = ("X = 1; MEET", "MEET b = X;")
+SEQUENCE = (
+    "V(Y) = 1; __threadfence(); STEP V(X) = 1; STEP V(Z) = 1; __threadfence(); STEP V(Y) = 2;",
+    "a = V(Y); __threadfence(); STEP b = 10 * V(X); STEP b += V(Z); {fence} STEP if ({again}) a = b = 9;",
+)
+KEPT = {(0, 0, 0, 0), (0, 0, 2, 11), (0, 0, 9, 9)}
+ODD, TORN = {(0, 0, 1, b) for b in (0, 1, 10, 11)}, {(0, 0, 0, b) for b in (1, 10, 11)}
 SEEN, UNSEEN = {(0, 0, 0, 1)}, {(0, 0, 0, 0), (0, 0, 0, 1)}
 
 
@@ -103,6 +109,18 @@ def relayed(
     """A thread writes X and sets Y, a second one reads Y and sets Z, a third one reads Z and then X."""
     writer, relay, reader = RELAY
     return Litmus((writer, relay.format(load, fence, store), reader), race, RELAYED, where)
+
+
+def locked_by_sequence(
+    again: str, outcomes: set[Outcome], fence: str = "__threadfence();", plain: bool = False,
+    weak: frozenset[Outcome] = frozenset(),
+) -> Litmus:  # fmt: skip
+    """A writer makes the sequence Y odd, writes X and Z, and makes it even; a reader reads Y, both numbers and Y once
+    more, and drops all of them (9, 9) if `again` holds. `plain`: X and Z are not volatile."""
+    both = tuple(steps.format(fence=fence, again=again) for steps in SEQUENCE)
+    if plain:
+        both = tuple(steps.replace("V(X)", "X").replace("V(Z)", "Z") for steps in both)
+    return Litmus(both, plain, KEPT | outcomes, weak=weak)
 
 
 TESTS = {
@@ -232,6 +250,17 @@ TESTS = {
         ("X = 1; STEP store_release(&Y, 1);", "if (load_relaxed(&Y)) { STEP atomicAdd(&Y, 1); }",
          "a = load_acquire(&Y); if (a == 2) { STEP b = X; }"),
         False, {(0, 0, 0, 0, a, b) for a, b in ((0, 0), (1, 0), (2, 1))},
+    ),
+    "release_and_a_later_store": Litmus(
+        ("X = 1; store_release(&Y, 1); STEP store_relaxed(&Y, 2);", READ.format("load_acquire(&Y)", "", "X")), False,
+        {(0, 0, 0, 0), (0, 0, 1, 1), (0, 0, 2, 1)},
+    ),
+    "sequence_lock": locked_by_sequence("a & 1 || a != V(Y)", set()),
+    "sequence_lock_of_plain_data": locked_by_sequence("a & 1 || a != V(Y)", set(), plain=True),
+    "sequence_lock_without_the_odd_numbers": locked_by_sequence("a != V(Y)", ODD),
+    "sequence_lock_without_the_second_look": locked_by_sequence("a & 1", TORN),
+    "sequence_lock_without_the_second_fence": locked_by_sequence(
+        "a & 1 || a != V(Y)", set(), fence="", weak=frozenset(TORN)
     ),
     "store_buffering_fence_sc": Litmus(
         ('store_relaxed(&X, 1); PTX("fence.sc.gpu;"); STEP a = load_relaxed(&Y);',
@@ -386,7 +415,7 @@ TEXTS = {
 
 def is_quick(name: str) -> bool:
     """Whether a test is compiled and run in a second."""
-    return len(TESTS[name].threads) == 2 and not TESTS[name].header and "dekker" not in name
+    return len(TESTS[name].threads) == 2 and not TESTS[name].header and not name.startswith(("dekker", "sequence"))
 
 
 @pytest.mark.sampled(quick=3, thorough=16)

@@ -143,8 +143,14 @@ class Program:
 
     @cached_property
     def waits(self) -> bool:
-        """Return whether a loop polls memory."""
-        return any(polls(self, block) for block in self.blocks)
+        """Return whether a loop polls memory, or flags in global memory are read without a loop."""
+        flags = (item for item in self.instructions if item.words[0] == "ld" and _STRONG & set(item.words))
+        return any(item.space in ("global", "") for item in flags) or any(polls(self, block) for block in self.blocks)
+
+    @cached_property
+    def asks_who_is_active(self) -> bool:
+        """Return whether it asks which lanes of a warp are active, for example with __activemask()."""
+        return any(item.words[0] == "activemask" for item in self.instructions)
 
     @cached_property
     def reads_reserved(self) -> bool:

@@ -243,7 +243,10 @@ class Chunk:
         self.watch.check(self.steps)
         if machine.late():
             after = f"{machine.options.seconds:g} s"
-            clause = f"the emulator was stopped after {after} while this line was running; choose a smaller N"
+            clause = (
+                f"the emulator was stopped after {after} while this line was running: its loop may never end, or the "
+                "launch is too large for the emulator"
+            )
             raise machine.failure("timeout", clause, code.block.line)
         if self.steps >= machine.options.step_limit:
             clause = f"the loop here did not end within {self.steps} steps of the emulator"
@@ -520,7 +523,7 @@ def run(machine: Machine, progress: Progress | None = None) -> None:
         for first, count in _chunks(machine):
             if (begun or machine.launch) and machine.late():  # a chunk itself may be too short to look at the clock
                 clause = f"the emulator was stopped after {machine.options.seconds:g} s and {begun:,} of "
-                clause += f"{machine.blocks:,} blocks of {readable(machine.program.name)}; choose a smaller N"
+                clause += f"{machine.blocks:,} blocks of {readable(machine.program.name)}; choose fewer of them"
                 raise machine.failure("timeout", clause, 0)
             begun += count
             resident = machine.admit(first, count)

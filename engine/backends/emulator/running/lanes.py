@@ -306,8 +306,9 @@ class Lanes:
         # An unoptimised build names their memory in every kernel with a group.
         together = machine.program.reads_reserved and machine.program.optimised
         split = machine.schedule.kind == "independent" and not together
-        few = machine.rows * machine.resident.blocks <= _MOST_IN_TURNS
-        self.crews = Crews(machine.schedule, machine.rows, ahead, few and machine.program.waits) if split else None
+        waits = machine.program.waits and machine.rows * machine.resident.blocks <= _MOST_IN_TURNS
+        asks = machine.program.asks_who_is_active
+        self.crews = Crews(machine.schedule, machine.rows, ahead, waits, asks) if split else None
         self._whole: dict[tuple[int, int], tuple[bool, Mask, Mask]] = {}
 
     def close(self) -> None:

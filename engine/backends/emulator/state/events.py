@@ -104,6 +104,11 @@ class Site:
         return self.op == "ld" and "nc" in self.words
 
     @cached_property
+    def may_wait(self) -> bool:
+        """Return whether a thread may wait for the value that this reads, as for a flag: it is no data."""
+        return self.op != "ld" or self.decides_branch or "acquire" in self.words
+
+    @cached_property
     def arrives_later(self) -> bool:
         """Return whether this is the write of an asynchronous copy."""
         return self.op == "st" and "cp" in self.words

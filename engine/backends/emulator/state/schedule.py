@@ -168,13 +168,14 @@ class Crews:
     """The lanes that run ahead together under "independent": at every convergence point the lanes get new crews.
 
     `rows`: the lanes of a block; `blocks`: how many blocks may get ahead of each other, 0: none; `waits`: whether loops
-    poll memory. All choices come from the seed, so a run can be repeated.
+    poll memory; `asks`: whether lanes ask which others are active, so that warps part at random, and never as a whole.
+    All choices come from the seed, so a run can be repeated.
     """
 
-    def __init__(self, schedule: Schedule, rows: int, blocks: int, waits: bool = False) -> None:
+    def __init__(self, schedule: Schedule, rows: int, blocks: int, waits: bool = False, asks: bool = False) -> None:
         self.random = random.Random(schedule.seed)
         self.turns = Turns(self.random) if waits else None
-        self.rows, self.blocks = rows, blocks
+        self.rows, self.blocks, self._asks = rows, blocks, asks
         self._parts: Array | None = None  # the crews of whole blocks or warps, which keep them
 
     def deal(self) -> list[tuple[Array, Array | None]]:
@@ -190,11 +191,11 @@ class Crews:
             if self.blocks > 1:
                 return [(every, parts == part) for part in several]
             return [(np.repeat(parts == part, WARP), None) for part in several]
-        if self.blocks > 1 and self.random.random() < 0.5:  # blocks apart
+        if self.blocks > 1 and not self._asks and self.random.random() < 0.5:  # blocks apart
             parts, every = np.array([self.random.randrange(4) for _ in range(self.blocks)]), np.ones(self.rows, bool)
             return [(every, parts == part) for part in range(4) if (parts == part).any()]
         lanes = np.arange(self.rows) % WARP
-        match self.random.randrange(4):
+        match 3 if self._asks else self.random.randrange(4):
             case 0:  # three single lanes first or last
                 chosen = np.isin(lanes, self.random.sample(range(WARP), 3))
             case 1:  # the low lanes first or last
@@ -205,6 +206,9 @@ class Crews:
                 chosen = np.array([self.random.random() < 0.5 for _ in range(self.rows)])
         crews = [half for half in (chosen, ~chosen) if half.any()]
         self.random.shuffle(crews)
+        if self.blocks > 1 and self._asks:
+            some = np.array([self.random.random() < 0.5 for _ in range(self.blocks)])
+            return [(crew, part) for part in (some, ~some) if part.any() for crew in crews]
         return [(crew, None) for crew in crews]
 
     def choose(self, keys: list[tuple[int, int]]) -> tuple[int, int]:

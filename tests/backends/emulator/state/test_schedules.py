@@ -202,3 +202,25 @@ def test_lanes_run_apart_behind_a_vote_and_a_branch(seed: int) -> None:
     arrays = np.arange(32, dtype=np.int32), np.zeros(32, np.int32)
     run = engine.kernel(LEADERS).run(1, 32, arrays, schedule=f"independent:{seed}")
     assert run.arrays["out"].sum() == 0
+
+
+ACTIVE = """__global__ void k(const int *in, int *out) {
+    __shared__ int s[32];
+    int t = threadIdx.x, v = in[t];
+    if (t < 16) {
+        s[t] = v;
+        __syncwarp(__activemask());
+        v = s[t ^ 3];
+    }
+    out[t] = v;
+}"""
+
+
+@pytest.mark.parametrize("grid", [1, 4])
+def test_lanes_that_converge_by_their_active_mask_are_found_in_one_order(grid: int) -> None:
+    arrays = np.arange(32, dtype=np.int32), np.zeros(32, np.int32)
+    kinds = [
+        {finding.kind for finding in engine.kernel(text).run(grid, 32, arrays, schedule="independent:1").findings}
+        for text in (ACTIVE, ACTIVE.replace("__activemask()", "0xffff"))
+    ]
+    assert "warp-race" in kinds[0] and not kinds[1]

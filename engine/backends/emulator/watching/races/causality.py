@@ -143,6 +143,7 @@ class Causality:
         self._fences = False  # whether any lane has executed a fence
         self._flags = np.full(1, _NO_WORD)  # the words of flags, ascending
         self._told = np.zeros(1, np.int64)  # the rows with what they tell
+        self._setters = np.full(1, -1)  # the groups that have stored them last, -1 after an atomic
         self._came: dict[tuple[int, int], tuple[Array, Array]] = {}  # near and far, by barrier and block
 
     def start_chunk(self, first: int) -> None:
@@ -214,13 +215,17 @@ class Causality:
             rows = self._announce(groups)
         else:
             rows = self._make(groups, starts, self._fenced_far[groups], self._fenced_near[groups])
-        words, count = words[starts], _words_of(access)
+        words, groups, count = words[starts], groups[starts], _words_of(access)
         if "mbarrier" in access.site.words:  # the second word tells of the arrivals of the present phase
             words, count = words + 1, 1
-        if access.site.op != "st":  # an atomic continues the release of the value that it updates
-            rows = self._rows.join(rows, self._told_by(words))
+        # An atomic continues the release of the value that it updates, and so does the next store of the same thread.
+        if access.site.op != "st":
+            rows, groups = self._rows.join(rows, self._told_by(words)), np.full(groups.shape, -1)
+        else:
+            rows = self._rows.join(rows, np.where(self._setter_of(words) == groups, self._told_by(words), 0))
         for more in range(count):
             self._tell(words + more, rows)
+            self._setters[np.searchsorted(self._flags, words + more)] = groups
         self._collect()
 
     def end_phase(self, at: Array, columns: Array) -> None:
@@ -292,13 +297,19 @@ class Causality:
         made: Array = np.where(self._flags[at] == words, self._told[at], 0)
         return made
 
+    def _setter_of(self, words: Array) -> Array:
+        """Return the groups that have stored the flags in these words last, -1 if none has."""
+        at = np.minimum(np.searchsorted(self._flags, words), self._flags.size - 1)
+        made: Array = np.where(self._flags[at] == words, self._setters[at], -1)
+        return made
+
     def _tell(self, words: Array, rows: Array) -> None:
         """Let the flags in these words, ascending, tell what is in the rows."""
         at = np.searchsorted(self._flags, words)
         new = self._flags[np.minimum(at, self._flags.size - 1)] != words
         if new.any():
             self._flags = np.insert(self._flags, at[new], words[new])
-            self._told = np.insert(self._told, at[new], 0)
+            self._told, self._setters = np.insert(self._told, at[new], 0), np.insert(self._setters, at[new], -1)
             self._rows.lost |= self._flags.size > _MOST_FLAGS
         self._told[np.searchsorted(self._flags, words)] = rows
 

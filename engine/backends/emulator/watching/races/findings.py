@@ -267,7 +267,8 @@ class Findings:
         if array is not None:
             if array.name in self._machine.symbols and array.size == part:
                 return f"`{readable(array.name)}`"
-            return f"`{readable(array.name)}[{(address - array.base) // self._machine.element_bytes_of(array)}]`"
+            told = self._machine.element_bytes(array.name) if array.name in self._machine.symbols else array.element
+            return f"`{readable(array.name)}[{(address - array.base) // (told or part)}]`"
         places = self._machine.shared_places
         below = [(start, name) for name, start in places.items() if start <= address]
         if not below:

@@ -18,6 +18,8 @@ from engine.backends.emulator.state.events import Access
 from engine.backends.emulator.watching.races.causality import Causality
 from engine.records import Array
 
+_MOST_PAIRS = 1 << 22  # of a warp and another block
+
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
@@ -185,7 +187,11 @@ class Flags:
         self._causality = causality
         self.rows, self._grid_blocks, self._in_order = rows, grid_blocks, in_order
         self._flagged = np.zeros(grid_blocks, np.int64)  # the last written flag, with or without a fence
-        self._read_in = np.zeros(grid_blocks, np.int64)  # the last flag read
+        self._updated = np.zeros(grid_blocks, np.int64)  # the last one that is an atomic
+        # the last flag that each warp, or its block before a barrier, has read
+        self._read_in = np.zeros((grid_blocks, rows // WARP), np.int64)
+        # the last store of each block that it has read as a flag, int32[blocks, warps, other blocks]
+        self._found: Array | None = None
         self._scopes: tuple[Scope, Scope] | None = None
         self.announced = False  # whether any lane of the grid has executed a fence or published anything
         self.start_chunk(0, 1)
@@ -250,6 +256,8 @@ class Flags:
         """
         mask = access.mask
         self._flagged[self.first : self.first + self.blocks][mask.blocks] = time
+        if access.site.op != "st":
+            self._updated[self.first : self.first + self.blocks][mask.blocks] = time
         if self._causality is not None:
             self._causality.write_flag(access, time, release is not None)
         if release is None and not self.used:
@@ -272,7 +280,9 @@ class Flags:
         if self._causality is not None:
             self._causality.read_flag(access, scope is not None)
         _mark(self._read, mask, time)
-        self._read_in[self.first : self.first + self.blocks][mask.blocks] = time
+        if access.site.may_wait:
+            warps = mask.full_dense().reshape(-1, WARP, self.blocks).any(axis=1).T
+            self._read_in[self.first : self.first + self.blocks][warps] = time
         _mark(self._heard, mask, np.maximum(self._heard[mask.place()], heard))
         if scope:
             for each in self._both()[: 1 if scope == "block" else 2]:
@@ -298,6 +308,11 @@ class Flags:
         """Record that a barrier of the block releases the lanes of `mask`, perhaps some of its lanes."""
         if self._causality is not None:
             self._causality.pass_barrier(mask, time)
+        blocks = self.first + np.flatnonzero(mask.blocks)
+        if self._read is not None:  # as the barrier lets all of a block know of the flags that one has read
+            self._read[:, mask.blocks] = self._read[:, mask.blocks].max(axis=0)
+        for known in (self._read_in,) if self._found is None else (self._read_in, self._found):
+            known[blocks] = known[blocks].max(axis=1, keepdims=True)
         if self.announced and (self.used or self._heard is not None):
             heard = self._zeros() if self._heard is None else self._heard
             for scope in self._both():
@@ -359,15 +374,22 @@ class Flags:
             outer.acquire(mask, np.minimum(most, inner.acquired)[mask.place()])
 
     def record_read(self, reader: Array, writer: Stamp, one_block: bool) -> None:
-        """Record that lanes have read, like a flag, values written by other warps of their block."""
-        one, two = reader // WARP, writer.lane // WARP
-        others = (one != two) & (writer.lane >= 0) & (reader // self.rows == writer.lane // self.rows)
-        if not others.any():
-            return
-        first = self.first * self.rows // WARP if one_block else 0
-        times = np.broadcast_to(writer.time, others.shape)[others]
-        for pair in zip((one[others] + first).tolist(), (two[others] + first).tolist(), times.tolist(), strict=True):
-            self._seen[pair[:2]] = max(pair[2], self._seen.get(pair[:2], 0))
+        """Record that lanes have read, as a flag, values written by other warps."""
+        first = self.first * self.rows if one_block else 0
+        reader, by, written = reader + first, writer.lane + first, writer.lane >= 0
+        near = written & (reader // self.rows == by // self.rows)
+        others, far = near & (reader // WARP != by // WARP), written & ~near
+        if others.any():
+            times = np.broadcast_to(writer.time, others.shape)[others]
+            pairs = zip((reader[others] // WARP).tolist(), (by[others] // WARP).tolist(), strict=True)
+            for pair, time in zip(pairs, times.tolist(), strict=True):
+                self._seen[pair] = max(time, self._seen.get(pair, 0))
+        if far.any() and self._read_in.size * self._grid_blocks <= _MOST_PAIRS:
+            if self._found is None:
+                self._found = np.zeros((*self._read_in.shape, self._grid_blocks), np.int32)
+            (block, row), other = np.divmod(reader[far], self.rows), by[far] // self.rows
+            times = np.broadcast_to(writer.time, far.shape)[far]
+            np.maximum.at(self._found, (block, row // WARP, other), times)
 
     # ---- queries
 
@@ -397,15 +419,31 @@ class Flags:
 
     def lacks_a_fence(self, before: Array, time: Array | int, after: Array) -> Array:
         """Return whether only a fence is missing, bool: the block of `before` wrote a flag after `time`, and the block
-        of `after` has read it since. Lanes count in the grid."""
-        one, two = before // self.rows, after // self.rows
-        across = (self._flagged[one] > time) & (self._read_in[two] > self._flagged[one])
+        of `after` has read one since. Lanes count in the grid."""
+        flagged, read = self._flagged[before // self.rows], self._read_in[after // self.rows].max(axis=1)
+        return self._told(before, time, after, (flagged > time) & (read > flagged))
+
+    def was_told(self, before: Array, time: Array | int, after: Array) -> Array:
+        """Return whether the warp of `after` has read a flag that the block of `before` set after `time`, or any flag
+        since the last atomic of that block, bool. So a thread may read data before it reads the flag once more.
+        """
+        (one, _), (two, row) = np.divmod(before, self.rows), np.divmod(after, self.rows)
+        updated = self._updated[one]
+        found = (updated > time) & (self._read_in[two, row // WARP] > updated)
+        if self._found is not None:
+            found |= self._found[two, row // WARP, one] > time
+        return self._told(before, time, after, found)
+
+    def _told(self, before: Array, time: Array | int, after: Array, across: Array) -> Array:
+        """Return `across` for lanes of two blocks, else whether the warp of `after` has read a later flag of the other
+        warp."""
+        apart = before // self.rows != after // self.rows
         if not self._seen:
-            known: Array = (one != two) & across
+            known: Array = apart & across
             return known
         pairs = zip((after // WARP).tolist(), (before // WARP).tolist(), strict=True)
         inside = np.array([self._seen.get(pair, 0) for pair in pairs], np.int64) > time
-        return np.where(one != two, across, inside)
+        return np.where(apart, across, inside)
 
     def is_published(self, before: Stamp, entry: int, other: int, one_block: bool) -> bool:
         """Return whether a flag has published an access for the lane `other`, which may not have acquired it."""

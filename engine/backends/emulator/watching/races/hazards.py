@@ -229,9 +229,17 @@ class Hazards(Observer):
             fence = clocks.publish(access, _fence_scope(site, "release"))
         strength = -1 if exchanges else 1 if site.guess or not site.weak else 0
         self._rules.check(access, shadow, at, lanes, None, 2 if site.op in ("atom", "red") else strength, fence)
+        if reads_flag and site.may_wait:
+            self._note_flag(shadow, at, lanes, self._late(access, lanes.address, self._lanes.sample[lanes.block]), True)
         if site.op == "atom" or (reads_flag and clocks.flags.used):
             late = self._late(access, lanes.address, self._lanes.sample[lanes.block])
             clocks.acquire(access, shadow.newest_fence(at, late), _fence_scope(site, "acquire"))
+
+    def _note_flag(self, shadow: Shadow, at: Array, lanes: AccessLanes, late: Array, shared: bool) -> None:
+        """Note whose stores a read of flags has seen. `late`: the units whose last store has not arrived."""
+        writer = shadow.last_write(at[~late])
+        for lane in {id(each): each for each in (lanes.low, lanes.high)}.values():
+            self._clocks.flags.record_read(lane[~late], writer, shared)
 
     def _late(self, access: Access, address: Array, column: Array | None) -> Array:
         """Return which addresses have a store that has not arrived in memory yet, bool."""
@@ -302,7 +310,10 @@ class Hazards(Observer):
             if isinstance(array, Heap):
                 self._heap.check(access, lanes, array)
             self._rules.check(access, shadow, at, units, array, strength, fence)
-            heard.append(shadow.newest_fence(at, self._late(access, units.address, None)) if acquires else 0)
+            late = self._late(access, units.address, None) if acquires else None
+            heard.append(0 if late is None else shadow.newest_fence(at, late))
+            if late is not None and site.op == "ld" and site.may_wait:
+                self._note_flag(shadow, at, units, late, False)
         if acquires:
             newest = max(heard) if heard[1:] else self._clocks.now  # a grid's barrier is in no array of the kernel
             self._clocks.acquire(access, newest, _fence_scope(site, "acquire"))

@@ -95,7 +95,9 @@ class RaceRules:
         equal = np.zeros(at.shape, bool)
         met = kind if shared or site.op == "ld" else abs(kind)  # volatile stores of one value may arrive late
         for now in present:
-            racing = self._conflict(met, kinds, now, writer) | self._relies(site, now, writer, kinds) if kind else None
+            racing = self._conflict(met, kinds, now, writer) if kind else None
+            if racing is not None:
+                racing |= self._relies(site, now, writer, kinds, shared)
             if racing is not None and not racing.any():
                 continue
             bad = clocks.unordered(writer, now, kinds & 3 == 2, shared)
@@ -111,8 +113,6 @@ class RaceRules:
         if shadow.covered is not None:
             self._compare_with_replaced(access, shadow.covered, at, lanes, present, array)
         if site.op == "ld":
-            for now in present if strength else ():
-                clocks.flags.record_read(now.lane, writer, shared)
             shadow.read(at, low, high, site.line, kind, clocks, lanes.unique, shared)
             shadow.keep(site.number, at, high, site.line, kind)
             return
@@ -261,14 +261,16 @@ class RaceRules:
             one, two = (int(lanes.high[order[again[0] + step]]) for step in (0, 1))
             self._findings.conflicting_init(access, int(lanes.address[order[again[0]]]), one, two)
 
-    def _relies(self, site: Site, now: Stamp, writer: Stamp, kinds: Array) -> Array | bool:
+    def _relies(self, site: Site, now: Stamp, writer: Stamp, kinds: Array, shared: bool) -> Array | bool:
         """Return whether a read depends on a volatile store as data, with a later flag that announces it, bool.
 
         No branch depends on such a read, so no thread waits for the value itself.
         """
         if site.op != "ld" or site.decides_branch or not (abs(kinds) == 1).any():
             return False
-        relied: Array = (abs(kinds) == 1) & self._clocks.flags.lacks_a_fence(writer.lane, writer.time, now.lane)
+        first = self._info.first * self._info.rows if shared else 0
+        told = self._clocks.flags.was_told(writer.lane + first, writer.time, now.lane + first)
+        relied: Array = (abs(kinds) == 1) & told
         return relied
 
     def _same_value(self, access: Access, lanes: AccessLanes, bad: Array, array: DeviceArray | None) -> bool:

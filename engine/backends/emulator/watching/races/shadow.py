@@ -224,15 +224,18 @@ class Shadow:
         epoch = by.epoch if isinstance(by.epoch, int) else int(by.epoch.max(initial=-1))
         self.newest_write = max(self.newest_write, epoch)
         self.newest_time = by.time if isinstance(by.time, int) else int(by.time.max(initial=-1))
+        continued: Array | bool = kind & 3 == 2  # an atomic continues the release of the value that it updates
+        if kind > 0 and not continued and self.fences is not None:  # and so does the next flag of the same lane
+            continued = (self.writer.take(at) == by.lane) & (self.write_kind.take(at) & 3 == 1)
         self.writer[at], self.write_epoch[at] = by.lane, by.epoch
         self.write_clock[at], self.write_time[at] = by.clock, by.time
         self.write_line[at], self.write_kind[at] = line, kind
         self.narrow |= kind > 2
         if fence and self.fences is None:
             self.fences = np.zeros((2, self.units), np.int32)
-        if self.fences is not None:  # an atomic continues the release of the value that it updates
+        if self.fences is not None:
             before = self.fences[0].take(at)
-            self.fences[0, at] = np.maximum(before, fence) if kind & 3 == 2 else fence
+            self.fences[0, at] = np.where(continued, np.maximum(before, fence), fence)
             self.fences[1, at] = before
         if kind == 0 and self.covered is not None:
             self.covered.writer[at] = -1

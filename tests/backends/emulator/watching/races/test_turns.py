@@ -115,6 +115,22 @@ RING = """__global__ void k(const int *in, int *out) {
         tail = i + 1;
     }
 }"""
+POINTER = """struct Pair { int a, b; };
+__device__ Pair pool[8];
+__device__ Pair *volatile current;
+__global__ void k(const int *in, int *out) {
+    if (threadIdx.x) return;
+    if (blockIdx.x == 0) for (int i = 0; i < 8; i++) {
+        Pair *made = pool + i % WAITS;
+        made->a = in[i], made->b = -in[i];
+        __threadfence();
+        current = made;
+    } else {
+        Pair *seen = current;
+        __threadfence();
+        out[blockIdx.x] = seen ? seen->a + seen->b : 0;
+    }
+}"""
 CASES = {  # text, right, wrong
     "initialised once": (ONCE, "!= 2", "== 0"),
     "a queue": (QUEUE, "<= i", "< i"),
@@ -124,6 +140,7 @@ CASES = {  # text, right, wrong
 RARE_CASES = {  # one thread stands between two accesses while others go on
     "a lock with a queue": (LOCK, 6, 32, "global-race", ANNOUNCED, ANNOUNCED_TOO_LATE),
     "a ring that is written one slot too far": (RING, 1, 64, "shared-race", ">= 8", ">= 9"),
+    "a published pair that is written again": (POINTER, 4, 32, "global-race", "8", "2"),
 }
 
 
