@@ -118,6 +118,7 @@ LOCK = """__global__ void f(int *lock, int *sum) {
 """
 
 
+@pytest.mark.thorough
 def test_a_lock_for_each_lane_is_right_since_volta() -> None:
     setup = setup_of("f<<<2, 32>>>(int32[1], int32[1])")
     found = check_own(setup, 1, LOCK, "mine.cu")
@@ -188,6 +189,7 @@ ONE_ORDER = {
 }
 
 
+@pytest.mark.sampled(quick=4, thorough=2)
 @pytest.mark.parametrize("name", ONE_ORDER)
 def test_atomics_that_need_the_order_of_blocks_or_lanes_are_wrong(name: str) -> None:
     body, right = ONE_ORDER[name]
@@ -320,6 +322,7 @@ PRODUCT = """__global__ void f(const int *in, long long *out, int n) {
 }"""
 
 
+@pytest.mark.sampled(quick=4, thorough=2)
 @pytest.mark.parametrize(("kind", "status"), [("int", "wrong"), ("long long", "ok")])
 @pytest.mark.parametrize(("right", "squares"), [("sum(in)", 0), ("in * in", 1), ("cumsum(in)[-1:]", 0)])
 def test_a_wide_answer_that_is_computed_in_a_narrow_type_is_wrong(
@@ -330,6 +333,7 @@ def test_a_wide_answer_that_is_computed_in_a_narrow_type_is_wrong(
     assert check_own(setup, 64, text, "mine.cu").measurement.status == status
 
 
+@pytest.mark.sampled(quick=4, thorough=2)
 @pytest.mark.parametrize(("kind", "status"), [("int", "wrong"), ("long long", "ok")])
 @pytest.mark.parametrize("right", ["copy(in)", "flip(in)[::-1]", "in + 0", "in % 7 + in // 7 * 7"])
 def test_64_bits_that_pass_through_32_are_wrong(kind: str, right: str, status: str) -> None:
@@ -356,6 +360,7 @@ DOT = """__global__ void f(const double *a, const double *b, double *out, int n)
 }"""
 
 
+@pytest.mark.sampled(quick=4, thorough=2)
 @pytest.mark.parametrize(("kind", "status"), [("double", "ok"), ("float", "wrong")])
 @pytest.mark.parametrize("right", ["dot(a, b)", "sum(a)"])
 def test_doubles_that_pass_through_a_float_are_wrong(kind: str, right: str, status: str) -> None:
@@ -436,6 +441,7 @@ def test_a_size_that_blocks_divide_is_tried() -> None:
     assert found.measurement.status == "ok" and "not at N = 960" in str(found.remark)
 
 
+@pytest.mark.sampled(quick=4, thorough=2)
 @pytest.mark.parametrize(("compare", "status"), [("> 0", "ok"), (">= 0", "wrong"), ("> 1", "wrong")])
 @pytest.mark.parametrize("kind", ["float", "int"])
 def test_numbers_that_are_equal_to_a_bound_of_the_line_are_tried(kind: str, compare: str, status: str) -> None:
@@ -473,6 +479,7 @@ ODD_EVEN = """__global__ void f(int *a, int n) {
 }"""
 
 
+@pytest.mark.thorough
 def test_a_counting_sort_may_use_its_numbers_as_indices():
     text = """__global__ void counting_sort(unsigned *a, int n) {
     __shared__ int bins[1000];
@@ -526,6 +533,7 @@ def _checked(line: str, body: str, kind: str = "int", out: str = "", fill: str =
     return check_own(setup_of(call, line), 500, ELEMENT % (kind, out or kind, body), "mine.cu")
 
 
+@pytest.mark.sampled(quick=4, thorough=2)
 @pytest.mark.parametrize(
     ("line", "kind", "right", "wrong"),
     [
@@ -572,7 +580,7 @@ DECIDED = """extern "C" __global__ void f(const int *x, const int *y, int *r, in
 }"""
 
 
-@pytest.mark.sampled(quick=2)
+@pytest.mark.sampled(quick=4, thorough=2)
 @pytest.mark.parametrize(
     ("line", "predicate", "answer", "wrong"),
     [
@@ -626,6 +634,7 @@ def test_a_whole_number_that_the_kernel_ignores_is_no_factor_by_luck(line: str) 
     assert check_own(setup, 500, text.format(ignored), "mine.cu").measurement.status == "wrong"
 
 
+@pytest.mark.sampled(quick=4, thorough=2)
 @pytest.mark.parametrize(
     ("line", "sizes", "right", "wrong"),
     [
@@ -658,6 +667,7 @@ def test_a_place_that_the_kernel_ignores_is_another_one_and_a_size_stays(
         assert check_own(setup, 500, text.format(wrong), "mine.cu").measurement.status in ("wrong", "out-of-bounds")
 
 
+@pytest.mark.sampled(quick=4, thorough=2)
 @pytest.mark.parametrize(
     ("line", "right", "wrong"),
     [
@@ -678,6 +688,7 @@ def test_whole_numbers_get_as_large_as_a_line_leaves_room(line: str, right: str,
         assert check_own(setup, 500, f"{head} {body} }} }}", "mine.cu").measurement.status == status
 
 
+@pytest.mark.sampled(quick=4, thorough=2)
 @pytest.mark.parametrize(
     ("right", "arguments", "body", "wrong"),
     [

@@ -34,7 +34,7 @@ TAKEN = ("a[0] = FOUR;", "auto f = [](int b) { return b; }; a[0] = f(1);", "a[0]
          "a[0] = p.x;", "a[0] = std::abs(a[1]);", "a[0] = 1;  // std::max(1, 2)")  # fmt: skip
 
 
-@pytest.mark.sampled(quick=3)
+@pytest.mark.sampled(quick=6, thorough=2)
 @pytest.mark.parametrize("statement", REFUSED)
 def test_a_call_that_nvcc_refuses_has_a_remark_at_its_line(statement: str) -> None:
     line, named = REFUSED[statement]
@@ -43,7 +43,7 @@ def test_a_call_that_nvcc_refuses_has_a_remark_at_its_line(statement: str) -> No
     assert mark.line == line and mark.kind == "warning" and all(word in mark.message for word in named), mark
 
 
-@pytest.mark.sampled(quick=2)
+@pytest.mark.sampled(quick=6, thorough=2)
 @pytest.mark.parametrize("statement", TAKEN)
 def test_what_nvcc_takes_has_no_remark(statement: str) -> None:
     assert compiled_marks(POINT % statement, "mine.cu", None) == ()

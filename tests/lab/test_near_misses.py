@@ -70,7 +70,7 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.sampled(quick=2)
+@pytest.mark.sampled(quick=5, thorough=2)
 @pytest.mark.parametrize("name", CASES)
 def test_a_further_run_tells_a_near_miss(name: str) -> None:
     *given, right, wrong = CASES[name]
@@ -88,6 +88,7 @@ def test_the_last_edge_decides_though_others_may_reach_its_node(last: str, statu
     assert found.measurement.status == status
 
 
+@pytest.mark.sampled(quick=5, thorough=2)
 @pytest.mark.parametrize(
     ("body", "fill", "told"),
     [
@@ -131,6 +132,7 @@ def test_a_loop_that_halves_is_tried_with_one_step_less(last: str, told: bool) -
     assert found.measurement.status == "ok" and ("not at N = 100." in (found.remark or "")) == told
 
 
+@pytest.mark.sampled(quick=5, thorough=2)
 @pytest.mark.parametrize("more", ["mode='edge'", "'reflect'", "mode='wrap'", "constant_values=-1.5", "mode='constant'"])
 def test_an_image_is_padded_in_the_ways_of_numpy(more: str) -> None:
     x = np.arange(12.0).reshape(3, 4)

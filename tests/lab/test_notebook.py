@@ -28,7 +28,7 @@ EXPECTED = (
     "RunFailed: kernel.cu, line 4",
     "[4] [0.",
     "NVIDIA Tesla V100 has",
-    "5 of 7 points",
+    "6 of 8 points",
 )
 SAXPY = """__global__ void saxpy(float a, const float *x, float *y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -91,13 +91,14 @@ RIGHT = (
 )  # fmt: skip
 
 
-@pytest.mark.sampled(quick=2)
+@pytest.mark.sampled(quick=4, thorough=2)
 @pytest.mark.parametrize(("line", "parameters", "arguments", "body"), RIGHT)
 def test_a_right_kernel_is_right(line: str, parameters: str, arguments: str, body: str) -> None:
     found = checked(line, parameters, arguments, body)
     assert (found.measurement.status, found.measurement.reason, found.remark) == ("ok", None, None)
 
 
+@pytest.mark.sampled(quick=4, thorough=2)
 @pytest.mark.parametrize(
     ("line", "parameters", "arguments", "body"),
     [
@@ -161,6 +162,7 @@ def test_a_part_of_a_line_that_is_too_large_for_a_float_is_named() -> None:
     assert other.measurement.status == "wrong" and "too large" not in str(other.measurement.reason)
 
 
+@pytest.mark.sampled(quick=4, thorough=2)
 @pytest.mark.parametrize(
     ("line", "step"),
     [
@@ -189,7 +191,7 @@ def test_a_last_part_of_a_block_that_is_left_out_is_found_at_another_size(
         assert found.remark and found.remark.startswith("Right at this N, but not at N = 127.")
 
 
-@pytest.mark.sampled(quick=2)
+@pytest.mark.sampled(quick=4, thorough=2)
 @pytest.mark.parametrize(
     ("line", "start", "body"),
     [
@@ -224,6 +226,7 @@ def test_a_search_that_leaves_out_the_first_number_is_wrong_though_it_compares_w
         assert check_own(setup, 100, text.replace("FIRST", first), "mine.cu").measurement.status == status
 
 
+@pytest.mark.sampled(quick=4, thorough=2)
 @pytest.mark.parametrize(
     ("line", "body", "wrong"),
     [
@@ -273,7 +276,7 @@ def test_a_radius_that_the_kernel_ignores_is_smaller_in_a_trial() -> None:
         assert check_own(setup, 300, text.replace("R)", f"{radius})"), "mine.cu").measurement.status == status
 
 
-@pytest.mark.sampled(quick=2)
+@pytest.mark.sampled(quick=4, thorough=2)
 @pytest.mark.parametrize(
     ("line", "size", "body", "wrong"),
     [
@@ -311,6 +314,7 @@ def test_a_radius_stays_that_of_its_weights() -> None:
     assert (found.measurement.status, found.remark) == ("ok", None)
 
 
+@pytest.mark.sampled(quick=4, thorough=2)
 @pytest.mark.parametrize(
     ("kind", "line", "predicate"),
     [
@@ -362,6 +366,7 @@ ROWS = """__global__ void f(const float *x, float *y, int n) {
 }"""
 
 
+@pytest.mark.sampled(quick=4, thorough=2)
 @pytest.mark.parametrize(
     "line",
     [

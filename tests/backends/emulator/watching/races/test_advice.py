@@ -100,7 +100,7 @@ __global__ void f(int *out) {
 }"""
 
 
-@pytest.mark.sampled(quick=5, thorough=4)
+@pytest.mark.sampled(quick=8, thorough=4)
 @pytest.mark.parametrize("schedule", [None, "independent:1"])
 @pytest.mark.parametrize("grid", [1, 2])
 @pytest.mark.parametrize("block", [32, 96])
