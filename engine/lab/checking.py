@@ -176,7 +176,7 @@ def check_rung(choice: Settled, progress: Progress | None = None) -> Checked:
             _is_missed(other)
             and _checked_rung(replace(again, source=None, source_name=None)).measurement.status == "ok"
         ):
-            return _differs(other, again.n, numbers=False)
+            return _differs(found, other, again.n, numbers=False)
     return found
 
 
@@ -206,12 +206,12 @@ def check_own(
                 return replace(other, remark=unwritten)
             if size < n and _is_missed(at_size := _checked_own(setup, size, text, file_name, schedule)):
                 return _only_here(found, at_size, size)
-            return _differs(other, size if setup.sized else None, numbers=True, asked=schedule)
+            return _differs(found, other, size if setup.sized else None, numbers=True, asked=schedule)
     several = _several_passes(setup, n, _size_in(ORDERS[LARGE - 1], fewer))
     if several is not None:
         other = _checked_own(setup, several, text, file_name, schedule, LARGE)
         if _is_missed(other):
-            return _differs(other, several, numbers=True, asked=schedule)
+            return _differs(found, other, several, numbers=True, asked=schedule)
     for size, end in product(_sizes_near(fewer, setup) if setup.sized else (), ends_for(setup.right)):
         other = _checked_own(setup, size, text, file_name, schedule, end)
         if _is_missed(other) and (end is None or other.measurement.status == "wrong"):
@@ -222,7 +222,7 @@ def check_own(
         or _at_constants(setup, fewer, text, file_name)
     )
     if unread is not None:
-        return _differs(unread, fewer if setup.sized else None, numbers=True)
+        return _differs(found, unread, fewer if setup.sized else None, numbers=True)
     left = (
         _left_behind(setup, fewer, text, file_name)
         or _read_unset(setup, fewer, text, file_name)
@@ -472,19 +472,24 @@ def _size_in(order: str, size: int) -> int:
     return max(size >> 3, min(size, _MOST_IN_WAVES)) if order.startswith("waves") else size
 
 
-def _differs(other: Checked, n: int | None, numbers: bool, asked: str | None = None) -> Checked:
-    """Return a further run in place of the first, without counts, which belong to the run that was asked for, in the
-    order `asked`. `n`: None if the launch has sizes of its own."""
+def _differs(found: Checked, other: Checked, n: int | None, numbers: bool, asked: str | None = None) -> Checked:
+    """Return a further run in place of the first one, `found`, without counts, which belong to the run that was asked
+    for, in the order `asked`. `n`: None if the launch has sizes of its own."""
     measurement = other.measurement
     what = " and ".join(["with other numbers"] * numbers + ([] if n is None else [f"at N = {n:,}"]))
     if measurement.choice.schedule != asked:
         what += f" in another order ({schedule_line(parse_schedule(measurement.choice.schedule))})"
-    remark = f"The run that you asked for was right. This one, {what}, was not."
+    was, is_now = ("was right", "was not") if found.measurement.check else ("showed no fault", "has one")
+    remark = f"The run that you asked for {was}. This one, {what}, {is_now}."
     return replace(other, measurement=replace(measurement, counts=None), remark=remark)
 
 
 def _only_here(found: Checked, other: Checked, n: int) -> Checked:
-    return replace(found, remark=f"Right at this N, but not at N = {n:,}. {other.measurement.reason}")
+    where = (
+        f"Right at this N, but not at N = {n:,}." if found.measurement.check
+        else f"No fault showed at this N, but one does at N = {n:,}."
+    )  # fmt: skip
+    return replace(found, remark=f"{where} {other.measurement.reason}")
 
 
 def _checked_rung(choice: Settled, progress: Progress | None = None) -> Checked:

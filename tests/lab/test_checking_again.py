@@ -743,3 +743,10 @@ def test_threads_that_wait_for_each_other_are_tried_in_more_orders(enter: str, s
     found = check_own(setup, 2, READERS.replace("WAITS", enter), "mine.cu").measurement
     assert (found.status, found.choice.schedule in ORDERS) == (status, False)
     assert all("which thread 0 of block 1 read at line 15" in one.message for one in found.findings)
+
+
+def test_a_run_without_a_reference_showed_no_fault_and_is_not_called_right() -> None:
+    body = "int i = 64 * blockIdx.x + threadIdx.x; out[i] = in[i];"
+    text = f"__global__ void f(const float *in, float *out, int n) {{ {body} }}"
+    found = check_own(setup_of("f<<<(n + 63) / 64, 64>>>(float32[n]=random, float32[n], n)", ""), 256, text, "mine.cu")
+    assert found.remark and found.remark.startswith("No fault showed at this N, but one does at N = 255.")
