@@ -395,7 +395,7 @@ def test_a_size_that_the_file_leaves_to_its_user_is_n(name: str) -> None:
     start, end = f"Launched as in line {line}", f", with {told or 'N = n'}."
     assert setup.assumed.startswith(start) and setup.assumed.endswith(end)
     between = setup.assumed.removeprefix(start).removesuffix(end)
-    assert not between if told else "but for its shared" in between
+    assert not between if told else between.startswith(", but ") and between.endswith(" shared memory")
 
 
 def test_a_name_that_two_parts_of_a_program_declare_is_that_of_the_part_before_the_launch() -> None:
