@@ -8,6 +8,7 @@ from urllib.error import URLError
 import pytest
 
 from engine.records.words import reason_text, size_text, sizes_text, text_of, whole_number
+from tests.sentences import sentence
 
 
 @pytest.mark.parametrize(
@@ -53,7 +54,7 @@ def test_the_reason_of_an_error_is_plain(tmp_path: Path) -> None:
     assert reason_text(ValueError("one line\nanother")) == "one line"
     with pytest.raises(UnicodeDecodeError) as undecoded:
         b"ab\xe9".decode()
-    assert reason_text(undecoded.value) == "it is not UTF-8 from byte 2 on"
+    assert sentence("words.not-utf-8", reason_text(undecoded.value))
     assert "recursion" not in reason_text(RecursionError("maximum recursion depth exceeded"))
 
 

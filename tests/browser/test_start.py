@@ -20,6 +20,7 @@ import pytest
 
 from engine.commands import main
 from tests.browser.conftest import ROOT, START_S, free_port, wait_until_healthy
+from tests.sentences import sentence
 from tests.service.jobs import alive, until
 
 USUAL_PORT = 8501  # Streamlit's
@@ -99,7 +100,7 @@ def test_if_no_port_was_asked_for_it_takes_the_next_and_says_so(tmp_path: Path) 
         with contextlib.suppress(OSError):  # somebody's own dashboard has it: just as well
             stack.enter_context(socket.create_server(("127.0.0.1", USUAL_PORT)))
         server, log = stack.enter_context(started(tmp_path))
-        said = r"Port 8501 is in use: the dashboard takes the next one that is free\..*?(http://127\.0\.0\.1:(\d+))"
+        said = r"Port 8501 is in use: [^\n]* next [^\n]* free\..*?(http://127\.0\.0\.1:(\d+))"
         assert until(lambda: re.search(said, log.read_text(), re.DOTALL) is not None, START_S), log.read_text()
         found = re.search(said, log.read_text(), re.DOTALL)
         assert found is not None
@@ -109,15 +110,16 @@ def test_if_no_port_was_asked_for_it_takes_the_next_and_says_so(tmp_path: Path) 
 
 @pytest.mark.thorough
 def test_a_port_that_is_in_use_ends_it_with_one_sentence(tmp_path: Path, occupied: int) -> None:
-    sentence = f"Port {occupied} is in use: end the program that listens there, or choose another port with --port.\n"
-    assert refused(tmp_path, "--port", str(occupied)) == (1, sentence)
-    assert refused(tmp_path, STREAMLIT_SERVER_PORT=str(occupied)) == (1, sentence)
+    status, told = refused(tmp_path, "--port", str(occupied))
+    assert status == 1 and f" {occupied} " in told
+    assert sentence("start.port-in-use", told.replace(str(occupied), "8501"))
+    assert refused(tmp_path, STREAMLIT_SERVER_PORT=str(occupied)) == (1, told)
 
 
 @pytest.mark.release
 def test_keys_that_cannot_be_used_end_it_with_one_sentence(tmp_path: Path) -> None:
-    sentence = "The key of student is too short: a key has at least 12 letters.\n"
-    assert refused(tmp_path, "--address", "0.0.0.0", KERNEL_LADDER_KEYS="student=short") == (1, sentence)
+    status, told = refused(tmp_path, "--address", "0.0.0.0", KERNEL_LADDER_KEYS="student=short")
+    assert status == 1 and sentence("start.short-key", told)
 
 
 @pytest.mark.release

@@ -134,5 +134,5 @@ def test_the_compiler_outlives_files_that_fail(count: int) -> None:
 
 def test_a_name_of_the_launchs_macro_is_told():
     source = Source("mine.cu", "template <int BLOCK_SIZE> __device__ int f();", "int32", (("BLOCK_SIZE", 32),))
-    with pytest.raises(CompileError, match="`BLOCK_SIZE` is a macro with the launch's value"):
+    with pytest.raises(CompileError, match=r"`BLOCK_SIZE` is a macro .*launch's value"):
         compile_source(source, EMULATED_ARCHITECTURE)

@@ -70,7 +70,7 @@ def test_a_block_beyond_the_launch_bounds_is_not_blamed_on_registers():
 
 def test_a_write_just_past_the_end_is_noticed():
     text = "__global__ void k(int *a, int n) { a[n] = 1; }"
-    with pytest.raises(RunFailed, match="k wrote past the end of `a`"):
+    with pytest.raises(RunFailed, match=r"\bk wrote .*\bend of `a`"):
         engine.kernel(text).run(1, 1, (np.zeros(5, "i4"), 5), device="gpu")
 
 

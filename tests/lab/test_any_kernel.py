@@ -290,7 +290,7 @@ def test_an_array_of_another_type_is_refused(kind: str, fits: tuple[str, ...], o
     for each in fits:
         made.run(1, 1, (np.zeros(8, each),))
     for each in others:
-        with pytest.raises(NotRunnable, match=f"`data` of k .* and an array of {each} is passed"):
+        with pytest.raises(NotRunnable, match=f"`data` of k .* array of {each} is passed"):
             made.run(1, 1, (np.zeros(8, each),))
 
 

@@ -496,7 +496,8 @@ def test_a_counting_sort_may_use_its_numbers_as_indices():
     found = check_own(setup, 200, text, "mine.cu")
     assert found.measurement.status == "ok" and not found.remark
     beyond = text.replace("bins[a[i]]", "bins[a[i] * (n % 8 ? 400 : 1)]")
-    assert check_own(setup, 200, beyond, "mine.cu").remark.startswith("Right at this N, but not at N = 199.")
+    remark = check_own(setup, 200, beyond, "mine.cu").remark
+    assert remark.startswith("Right at this N") and "not at N = 199." in remark
 
 
 @pytest.mark.parametrize(("steps", "status"), [("n", "ok"), ("n - 1", "wrong")])
@@ -730,7 +731,8 @@ def test_a_variable_that_keeps_its_number_is_wrong_at_a_second_launch() -> None:
     right, wrong = (check_own(setup, 500, LAST_BLOCK.replace("RESET", reset), "mine.cu") for reset in ("done = 0;", ""))
     assert right.measurement.status == wrong.measurement.status == "ok"
     assert right.remark is None and wrong.remark is not None
-    assert wrong.remark.startswith("Right at the first launch only:") and wrong.remark.endswith("in `done`.")
+    assert wrong.remark.startswith("Right at the first ") and "launch only:" in wrong.remark
+    assert wrong.remark.endswith("in `done`.")
 
 
 @pytest.mark.parametrize(

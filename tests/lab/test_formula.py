@@ -108,20 +108,20 @@ def test_the_error_function_is_that_of_cuda() -> None:
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
-        ("x.astype(complex)", "`complex` is no type of numbers"),
+        ("x.astype(complex)", "`complex` is no type"),
         ("np.pad(x, 10 ** 12)", "at most"),
         ("np.eye(10 ** 9)", "at most"),
         ("np.full(10 ** 12, 1)", "at most"),
         ("np.maximum.outer(x, y)", "none of the operations"),
         ("np.convolve(x, y, 'other')", "none of the operations"),
         ("np.einsum('i,i->', x, y)", "Write the sum with @"),
-        ("assigned(x, y)", "only a part of an array can be assigned"),
+        ("assigned(x, y)", "array can be assigned"),
         ("assigned(x[1:], y)", "could not broadcast"),
         ("np.pad(A, ((1, 2, 3),))", "broadcast"),
         ("np.gcd(x, y)", "takes other arguments"),
         ("sum([x[i] for i in range(3)])", "no function `range`"),
-        ("sum([x[i] for i in A])", "for i in A]` is none of the operations"),
-        ("(lambda: x)()", "is none of the operations"),
+        ("sum([x[i] for i in A])", "for i in A]` is none of"),
+        ("(lambda: x)()", "none of the operations"),
         ("[i for i in x]", "with whole arrays"),
         ("x > 0 and y > 0", "Write (x > 0) & (x < 9)"),
         ("0 < x < 1", "Write (x > 0) & (x < 9)"),
@@ -149,7 +149,7 @@ def test_the_least_of_two_numbers_has_no_axis() -> None:
 def test_statements_that_double_a_line_are_refused_soon() -> None:
     with pytest.raises(NotRunnable, match="at most"):
         right_of("y0 = x + x;" + ";".join(f"y{at + 1} = y{at} + y{at}" for at in range(60)))
-    with pytest.raises(NotRunnable, match="'import numpy as np' sets no name: write statements"):
+    with pytest.raises(NotRunnable, match="'import numpy as np' sets no name: write"):
         right_of("import numpy as np; y = x")
 
 
@@ -247,7 +247,7 @@ def test_numbers_of_pythons_own_module_are_those_of_numpy() -> None:
 
 
 def test_unknown_names_are_named_with_what_is_near() -> None:
-    with pytest.raises(NotRunnable, match="there is no `X1`; there are x, y"):
+    with pytest.raises(NotRunnable, match="no `X1`; there are x, y"):
         value_of("X1 + 1", {"x": X, "y": Y}, {})
     with pytest.raises(NotRunnable, match="Did you mean cumsum"):
         value_of("cumsun(x)", {"x": X}, {})

@@ -392,8 +392,10 @@ def test_a_size_that_the_file_leaves_to_its_user_is_n(name: str) -> None:
     kernel_text, host, call, told = USERS[name]
     setup, line = propose_setup(kernel_text + host), 1 + (kernel_text + host).partition("<<<")[0].count("\n")
     assert setup.call == call
-    but = "" if told else ", but for its shared memory"
-    assert setup.assumed == f"Launched as in line {line}{but}, with {told or 'N = n'}."
+    start, end = f"Launched as in line {line}", f", with {told or 'N = n'}."
+    assert setup.assumed.startswith(start) and setup.assumed.endswith(end)
+    between = setup.assumed.removeprefix(start).removesuffix(end)
+    assert not between if told else between.startswith(", but ") and between.endswith(" shared memory")
 
 
 def test_a_name_that_two_parts_of_a_program_declare_is_that_of_the_part_before_the_launch() -> None:

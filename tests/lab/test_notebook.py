@@ -90,7 +90,7 @@ def test_ipython_loads_the_magic_and_shows_a_sentence_for_an_error() -> None:
 def test_a_call_writes_into_the_arrays_that_are_passed() -> None:
     saxpy, x, y = engine.kernel(SAXPY), np.arange(64, dtype=np.float32), np.ones(64, np.float32)
     run = saxpy((2,), (32,), (2.0, x, y, 64))
-    assert list(y[:3]) == [1, 3, 5] and run.check("y = a * x + y").ok, "the run keeps the arrays as they were"
+    assert list(y[:3]) == [1, 3, 5] and run.check("y = a * x + y").ok, "the run has copies of what they held"
     saxpy((2,), (32,), (1.0, y, y, 64))  # one array for two parameters
     assert list(y[:3]) == [2, 6, 10]
     y.flags.writeable = False

@@ -58,7 +58,7 @@ def test_whole_numbers_of_64_bits_are_long_as_with_nvcc(header: str) -> None:
 
 
 def test_an_atomic_of_a_uint64_t_is_refused_as_by_nvcc() -> None:
-    with pytest.raises(CompileError, match="no instance of overloaded function"):
+    with pytest.raises(CompileError, match=r'no instance of .* "atomicAdd"'):
         engine.kernel("__global__ void k(uint64_t *a) { atomicAdd(a, 1); }")
 
 

@@ -157,7 +157,7 @@ def test_its_near_miss_is_wrong(line: str, parameters: str, arguments: str, body
 def test_a_part_of_a_line_that_is_too_large_for_a_float_is_named() -> None:
     reason = checked("y = np.log(1 + np.exp(x))", FLOATS, "", "y[i] = logf(1 + expf(x[i]));").measurement.reason
     assert reason and sentence("checking.too-large-part", reason)
-    assert "is inf instead of 124.25" in reason and "`np.exp(x)` is too large for a float32" in reason
+    assert "is inf instead of 124.25" in reason and "`np.exp(x)` is too large" in reason
     other = checked("y = np.tanh(x)", FLOATS, "", "y[i] = 1 - 2 * expf(-2 * x[i]) / (1 + expf(-2 * x[i]));")
     assert other.measurement.status == "wrong" and "too large" not in str(other.measurement.reason)
 
@@ -188,7 +188,7 @@ def test_a_last_part_of_a_block_that_is_left_out_is_found_at_another_size(
     found = check_own(setup, 128, text, "mine.cu")
     assert (found.remark is None) == right
     if not right:
-        assert found.remark and found.remark.startswith("Right at this N, but not at N = 127.")
+        assert found.remark and found.remark.startswith("Right at this N") and "not at N = 127." in found.remark
 
 
 @pytest.mark.sampled(quick=4, thorough=2)

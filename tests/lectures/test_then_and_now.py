@@ -36,7 +36,7 @@ def test_no_measured_number_is_typed_in(ladder: Ladder):
     assert ladder.today
     for sentence in ladder.today:
         typed = re.sub(r"\{[^}]*\}", "", sentence)
-        published = typed.replace("5.5 s are 84 µs for each point", "")  # the lecture's own figure, divided
+        published = typed.replace("5.5 s are 84 µs", "")  # the lecture's own figure, divided
         assert not re.search(r"\d\s*(µs|ms|GB/s|GFLOP/s|×|times|%)", published), sentence
 
 
@@ -59,8 +59,8 @@ def test_no_quoted_time_is_uncertain_by_a_tenth(ladder: Ladder, monkeypatch: pyt
 
 
 def test_only_a_lecture_without_times_is_said_to_print_none():
-    said = "The lecture prints no times."
-    without = {ladder.lecture for ladder in OWN if any(sentence.startswith(said) for sentence in ladder.today)}
+    said = "lecture prints no times."
+    without = {ladder.lecture for ladder in OWN if any(said in sentence for sentence in ladder.today)}
     assert without == {CS121}, "the others print times or rates of some kernels"
 
 

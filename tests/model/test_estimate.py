@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -45,7 +46,7 @@ def test_the_parts_add_up_to_the_time_within_the_band(kernel: str) -> None:
 def test_the_largest_part_is_called_so_if_launching_is_not_larger(launching: float, named: str) -> None:
     parts = {"launch": launching, "atomics": 4.0}
     made = replace(of("reduce_interleaved"), time_us=10.0, parts=parts, largest="atomics", line=3)
-    assert f"{named}Atomics, 40%, most of it in line 3." in made.sentences[1]
+    assert re.search(re.escape(f"{named}Atomics, 40%, ") + r"[^.]* line 3\.", made.sentences[1])
 
 
 def test_what_would_pay_is_what_the_next_rung_mends() -> None:
@@ -133,7 +134,7 @@ def test_an_array_that_changed_after_the_launch_has_no_estimate() -> None:
     x, kernel = np.ones(4096, np.float32), engine.kernel(SAXPY)
     run = kernel.run((16,), (256,), (2.0, x, x.copy(), 4096))
     x[7] = 3
-    with pytest.raises(NotRunnable, match="x was changed after the launch"):
+    with pytest.raises(NotRunnable, match=r"\bx was changed after"):
         _ = run.estimate
     assert kernel.estimate((16,), (256,), (2.0, x, x.copy(), 4096)).time_us
 

@@ -92,7 +92,7 @@ def test_readiness_depends_on_the_queue_and_reports_a_broken_store(monkeypatch: 
 
 
 def test_readiness_notes_a_missing_confinement_and_fails_without_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
-    trials = iter(["No kernel can be compiled.", None])
+    trials = iter(["The compiler is away.", None])
     monkeypatch.setattr(health, "_compiler", health._Compiler())
     monkeypatch.setattr(health, "missing_confinement", lambda: "no Landlock")
     monkeypatch.setattr(health, "compiler_trouble", lambda: next(trials))
@@ -101,7 +101,7 @@ def test_readiness_notes_a_missing_confinement_and_fails_without_a_compiler(monk
     try:
         assert health.readiness().notes == ("no Landlock",)
         until(lambda: not health.readiness().ready)
-        assert health.readiness().reasons == ("No kernel can be compiled.",)
+        assert health.readiness().reasons == ("The compiler is away.",)
         monkeypatch.setattr(health._compiler, "_next", 0.0)
         until(lambda: health.readiness().ready)
     finally:
@@ -110,7 +110,7 @@ def test_readiness_notes_a_missing_confinement_and_fails_without_a_compiler(monk
 
 def test_a_home_that_cannot_be_written_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     def crash(*arguments: object) -> None:
-        raise NotRunnable("The compiler does not start.")
+        raise NotRunnable("The compiler is asleep.")
 
     monkeypatch.setattr(health, "compile_source", crash)
-    assert "The compiler does not start." in str(health.compiler_trouble())
+    assert "The compiler is asleep." in str(health.compiler_trouble())

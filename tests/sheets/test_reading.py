@@ -149,7 +149,7 @@ def test_sheets_elsewhere_are_listed_and_a_name_that_is_taken_is_named(
     assert set(names()) == {"good", "week-1"} and load("week-1").title == "Of the course: week-1"
     assert load("good").title == "A sheet", "the program's own comes first"
     told = list(faults().values())
-    assert any("there is a sheet named good already" in why for why in told)
+    assert any("sheet named good already" in why for why in told)
     assert any(f"There is no folder {missing}" in why for why in told)
 
 

@@ -130,4 +130,4 @@ def test_mistakes_in_a_link_or_an_address_are_reported() -> None:
     assert "cannot be read" in messages_of(opened("lab", start="empty", source="!!!"))[0]
     assert "too long" in messages_of(opened("lab", start="empty", source=packed("x" * 300_000)))[0]
     assert "nothing to start from" in messages_of(opened("lab", start="nowhere"))[0]
-    assert "not a launch such as" in messages_of(opened("lab", start="saxpy", call="saxpy(1)", n="1"))[0]
+    assert "'saxpy(1)' is not a launch" in messages_of(opened("lab", start="saxpy", call="saxpy(1)", n="1"))[0]

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.sentences import sentence
 from views.server import server
 from views.server.server import FILES, allow_files, check_port, flags
 
@@ -82,7 +83,8 @@ def test_a_port_in_use_is_refused_if_it_was_asked_for(address: str | None, capsy
         with pytest.raises(SystemExit, match=rf"^Port {port} is in use: .* --port\.$"):
             check_port(address, port, asked=True)
         check_port(address, port, asked=False)
-    assert capsys.readouterr().out == f"Port {port} is in use: the dashboard takes the next one that is free.\n"
+    told = capsys.readouterr().out
+    assert f" {port} " in told and sentence("start.next-port", told.replace(str(port), "8501"))
 
 
 def test_an_address_or_a_port_that_is_none_is_refused() -> None:

@@ -82,7 +82,7 @@ def test_a_misaligned_address_is_named():
 
 def test_an_address_that_is_misaligned_near_the_end_is_called_misaligned():
     text = """extern "C" __global__ void f(int *out) { *(int *)((char *)(out + 63) + 1) = 42; }"""
-    with pytest.raises(RunFailed, match=r"writes 4 bytes at an address that is not a multiple of 4"):
+    with pytest.raises(RunFailed, match=r"writes 4 bytes at .* not a multiple of 4"):
         execute(text, out=zeros(64))
 
 

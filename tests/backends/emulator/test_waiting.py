@@ -89,7 +89,7 @@ ONE_BY_ONE = """extern "C" __global__ void f(int *out) {
 
 @pytest.mark.parametrize("schedule", [LOCKSTEP, Schedule("independent", seed=1)])
 def test_a_barrier_releases_no_more_threads_than_it_counts(schedule):
-    with pytest.raises(RunFailed, match="waits at the barrier of line 2 for threads that never come there"):
+    with pytest.raises(RunFailed, match=r"waits at .* line 2 .* never come there"):
         execute(ONE_BY_ONE, block=96, out=zeros(96), schedule=schedule)
     assert execute(ONE_BY_ONE, block=128, out=zeros(128), schedule=schedule)["out"].sum() == 7 * 128
 

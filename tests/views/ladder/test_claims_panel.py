@@ -30,7 +30,7 @@ def test_every_claim_has_a_row_with_its_words(name: str) -> None:
 
 def test_recorded_claims_are_judged_at_once_with_their_origin() -> None:
     html = section("heidelberg")
-    assert "✓ holds" in html and "↻ was so then: the GPU or its compiler changed" in html and "recorded" in html
+    assert "✓ holds" in html and "↻ was so then: the" in html and "compiler changed" in html and "recorded" in html
     assert "? a question, answered here" in html
     assert says("claims.direction-only", html)
 

@@ -12,7 +12,7 @@ from engine.backends.emulator.watching import results
 from engine.records import Array, RunFailed
 from tests.backends.emulator.small_kernels import execute
 from tests.cases import case
-from tests.sentences import refused, sentence
+from tests.sentences import refused, says, sentence
 
 INDEPENDENT = Schedule("independent", seed=1)
 NUMBERS = np.random.default_rng(0).integers(0, 1000, 64 * 6).astype(np.int32)
@@ -189,7 +189,7 @@ def test_a_wait_that_is_not_repeated_returns_at_once(which: str) -> None:
     tried = TRY.replace("WHICH", which)
     assert -1 in watched(once(tried), 64, 64, INDEPENDENT, grid=1)[0]
     _, messages = watched(once(tried + "done = 1;"), 64, 64, INDEPENDENT, grid=1)
-    assert any(" there is no __syncthreads() between them" in each for each in messages)
+    assert says("race.advice.barrier", *messages)
     for schedule in (LOCKSTEP, INDEPENDENT):
         out, messages = watched(once(tried + "done = 1;", ONE_COPY, 1), 64, 64, schedule, grid=1)
         assert out.sum() != NUMBERS[:64].sum() and messages

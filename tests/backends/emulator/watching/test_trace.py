@@ -149,7 +149,7 @@ def test_a_run_that_fails_gives_the_steps_up_to_there():
 @pytest.mark.parametrize(
     ("choice", "how", "words"),
     [
-        (default_choice("trapezoid_scalar"), {}, "no block to look into"),
+        (default_choice("trapezoid_scalar"), {}, "no block to look"),
         (Choice("reduce_sequential", 4096, 128), {"block": 32}, "blocks 0 to 31"),
         (Choice("reduce_sequential", 4096, 128), {"launch": 3}, "makes 2"),
         (Choice("reduce_sequential", 4096, 128), {"schedule": "backwards"}, "lockstep"),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from engine.lab.kernels import kernel
-from tests.sentences import sentence
+from tests.sentences import says, sentence
 
 TREE = """__global__ void f(int *out) {
     __shared__ int words[128];
@@ -56,7 +56,7 @@ LOCKED = """__global__ void f(int *lock, int *out) {
 
 
 @pytest.mark.parametrize(("grid", "block", "words"), [
-    (2, 64, "blocks run in any order"), (1, 64, "a __syncthreads() between them."),
+    (2, 64, "in any order"), (1, 64, "a __syncthreads() between them."),
     (1, 32, "__syncthreads()")])  # fmt: skip
 def test_a_race_names_the_two_threads_that_are_farthest_apart(grid: int, block: int, words: str) -> None:
     run = kernel(PARTS).run(grid, block, [np.zeros(grid * block, "i4"), np.zeros(1, "i4")])
@@ -66,10 +66,8 @@ def test_a_race_names_the_two_threads_that_are_farthest_apart(grid: int, block: 
 
 def test_a_lock_without_its_first_fence_is_told_of_the_fence_though_lanes_race_too() -> None:
     run = kernel(LOCKED).run(2, 32, [np.zeros(1, "i4"), np.zeros(1, "i4")], schedule="independent:1")
-    assert [one.message.partition("; ")[2] for one in run.findings if "reads" in one.message] == [
-        "the atomic or flag between them announces the value, but nothing keeps this access behind the read of that "
-        "flag: put a __threadfence() after that read."
-    ]
+    (advice,) = (one.message.partition("; ")[2] for one in run.findings if "reads" in one.message)
+    assert sentence("race.advice.fence-after-read", advice)
 
 
 IN_SHARED_MEMORY = """__global__ void f(int *out) {
@@ -119,14 +117,12 @@ def test_a_lock_that_lacks_a_fence_is_told_of_the_fence(
         return [one.message.partition("; ")[2] for one in run.findings if "reads" in one.message]
 
     assert advices(fence, fence) == []
-    assert advices("", fence) == [
-        "the atomic or flag between them announces the value, but nothing keeps this access behind the read of that "
-        f"flag: put a {fence[:-1]} after that read."
-    ]
+    (advice,) = advices("", fence)
+    assert fence[:-1] in advice
+    assert sentence("race.advice.fence-after-read", advice.replace(fence[:-1], "__threadfence()"))
     for taken in (fence, ""):
         (advice,) = advices(taken, "")
-        assert advice.startswith("the atomic or flag between them says that the value is there, but does not make it")
-        assert fence[:-1] in advice
+        assert says("race.advice.fence-after-write", advice) and fence[:-1] in advice
 
 
 def test_a_missing_barrier_beside_a_counter_is_told_of_the_barrier() -> None:
@@ -139,7 +135,8 @@ def test_a_missing_barrier_beside_a_counter_is_told_of_the_barrier() -> None:
         if (atomicAdd(&next, 1) < 60) out[t] = words[63 - t];
     }"""
     found = kernel(text).run(1, 64, [np.zeros(64, "i4")]).findings
-    assert [one.message.partition("; ")[2] for one in found] == ["there is no __syncthreads() between them."]
+    (advice,) = (one.message.partition("; ")[2] for one in found)
+    assert sentence("race.advice.barrier", advice)
 
 
 RING = """__global__ void f(const int *in, int *out, int n) {

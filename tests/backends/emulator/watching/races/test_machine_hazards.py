@@ -15,6 +15,7 @@ from engine.records import RunFailed
 from tests.backends.emulator.small_kernels import GRID_SYNC, execute, zeros
 from tests.cases import case, turn
 from tests.gpu.sanitize import choice_of
+from tests.sentences import sentence
 
 HEAD = """extern "C" __global__ void f(const int *in, int *out) {
     __shared__ int s[128];
@@ -237,10 +238,7 @@ def test_grid_sync_is_an_order():
 
 def test_a_finding_is_a_sentence():
     (finding,) = found(PLANTED["no barrier between write and read"][0])
-    assert finding.message == (
-        "Line 5: thread 63 of block 0 reads `s[0]`, which thread 0 of block 0 wrote at line 4; "
-        "there is no __syncthreads() between them."
-    )
+    assert sentence("race.finding", finding.message)
 
 
 def test_the_volatile_tail_races_within_its_warp():

@@ -96,7 +96,7 @@ def test_lanes_that_have_ended_may_be_named(name: str, seed: int) -> None:
 @pytest.mark.parametrize("name", ABSENT)
 def test_lanes_that_live_and_never_arrive_must_not_be_named(name: str) -> None:
     findings = [one.message for one in found(ABSENT[name], LOCKSTEP) if one.kind == "divergent-barrier"]
-    assert any("names lanes that never reach it" in one for one in findings)
+    assert any("names lanes" in one and "never reach" in one for one in findings)
 
 
 def test_a_block_that_waits_for_another_one_does_not_keep_its_lanes_from_going_on() -> None:
