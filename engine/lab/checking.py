@@ -14,7 +14,7 @@ debug_rung(choice, ...), debug_own(setup, n, text, ...) -> Debugger: a recorded 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -35,7 +35,7 @@ from engine.backends.measure import SHOWN, failed, measure, verdict, with_elemen
 from engine.backends.restored import changed, is_const
 from engine.catalogue import kernel_named, topic_of
 from engine.compile.nvrtc import EMULATED_ARCHITECTURE, compile_with_log
-from engine.lab.arguments import Argument, array_names, arrays_and_numbers
+from engine.lab.arguments import Argument, Structure, array_names, arrays_and_numbers
 from engine.lab.compilation import compilation
 from engine.lab.debugger import Debugger
 from engine.lab.expressions import evaluate
@@ -246,10 +246,7 @@ def _left_behind(setup: Setup, n: int, text: str, file_name: str) -> str | None:
     own, made = _prepared(setup, n, text, file_name)
     if not has_variables(own):
         return None
-    launch = partial(
-        own.run, made.grid, made.block, made.arguments, shared=made.shared, cooperative=setup.cooperative,
-        seconds=SECONDS,
-    )  # fmt: skip
+    launch = partial(_launcher(setup, own, made), made.arguments)
     sentence = "Right at the first launch only: a second one starts with the numbers that the first has left in "
     try:
         first = launch()
@@ -271,10 +268,20 @@ def _unread(setup: Setup, n: int, text: str, file_name: str) -> Checked | None:
     """Return a run that is wrong because an element that no thread reads decides."""
     for reading, deciding in reading_trials(setup.right):
         own, made = _prepared(setup, n, text, file_name, reading)
-        for place, trial in product(_unread_places(setup, own, made).values(), deciding):
-            other = _checked_own(setup, n, text, file_name, None, trial, odd=place)
-            if other.measurement.status == "wrong":
-                return other
+        found = _wrong_at(setup, n, text, file_name, _unread_places(setup, own, made).values(), deciding)
+        if found is not None:
+            return found
+    return None
+
+
+def _wrong_at(
+    setup: Setup, n: int, text: str, file_name: str, places: Iterable[int], trials: Iterable[int]
+) -> Checked | None:
+    """Return a run of these trials that is wrong, with the deciding number at one of these places."""
+    for place, trial in product(places, trials):
+        other = _checked_own(setup, n, text, file_name, None, trial, odd=place)
+        if other.measurement.status == "wrong":
+            return other
     return None
 
 
@@ -332,27 +339,17 @@ def _at_constants(setup: Setup, n: int, text: str, file_name: str) -> Checked | 
     most = max((one.size for one in made.arguments if isinstance(one, np.ndarray)), default=0)
     places = [int(number) for number in compared_with(own, "i") if 0 < number < most]
     trials = dict.fromkeys(trial for _, deciding in reading_trials(setup.right) for trial in deciding)
-    for place, trial in product(places[:_MOST_PLACES], trials):
-        other = _checked_own(setup, n, text, file_name, None, trial, odd=place)
-        if other.measurement.status == "wrong":
-            return other
-    return None
+    return _wrong_at(setup, n, text, file_name, places[:_MOST_PLACES], trials)
 
 
 def _read_unset(setup: Setup, n: int, text: str, file_name: str) -> str | None:
     """Return a sentence if the answer is right only because arrays without a fill start with zeros."""
     own, made = _prepared(setup, n, text, file_name)
     unset = unset_arrays(setup, made, own)
+    launch = _launcher(setup, own, made)
     for name in unset if setup.right and not has_atomics(own) else ():  # of atomics the host clears the array
-        names = array_names(own.parameters, None)
-        arguments = [
-            unset[name] if own_name == name else one for own_name, one in zip(names, made.arguments, strict=True)
-        ]
         try:
-            run = own.run(
-                made.grid, made.block, arguments, shared=made.shared, cooperative=setup.cooperative, seconds=SECONDS
-            )
-            if _agrees(setup, run):
+            if _agrees(setup, launch(_exchanged(own, made, name, unset[name]))):
                 continue
         except _FAILURES:
             continue
@@ -367,16 +364,12 @@ def _ignored(setup: Setup, n: int, text: str, file_name: str, schedule: str | No
     """Return a sentence if a number of the launch decides what is right, but not what the kernel computes."""
     own, made = _prepared(setup, n, text, file_name)
     others = other_numbers(setup, made, own)
-    launch = partial(
-        own.run, made.grid, made.block, shared=made.shared, cooperative=setup.cooperative, schedule=schedule,
-        seconds=SECONDS,
-    )  # fmt: skip
+    launch = partial(_launcher(setup, own, made), schedule=schedule)
     names = array_names(own.parameters, None)
     first = launch(made.arguments) if others else None
     for name, other in others.items():
-        arguments = [other if own_name == name else one for own_name, one in zip(names, made.arguments, strict=True)]
         try:
-            second = launch(arguments)
+            second = launch(_exchanged(own, made, name, other))
         except _FAILURES:
             continue
         if first and all(first.arrays[each].tobytes() == one.tobytes() for each, one in second.arrays.items()):
@@ -386,6 +379,17 @@ def _ignored(setup: Setup, n: int, text: str, file_name: str, schedule: str | No
                 f"{setup.right} does not: the kernel may ignore `{name}`."
             )
     return None
+
+
+def _launcher(setup: Setup, own: OwnKernel, made: Launching) -> Callable[..., KernelRun]:
+    """Return what launches on the emulator, with other arguments than those of `made`."""
+    return partial(own.run, made.grid, made.block, shared=made.shared, cooperative=setup.cooperative, seconds=SECONDS)
+
+
+def _exchanged(own: OwnKernel, made: Launching, name: str, other: Argument) -> list[Argument | Structure]:
+    """Return the arguments of a launch with another one for the parameter `name`."""
+    names = array_names(own.parameters, None)
+    return [other if each == name else one for each, one in zip(names, made.arguments, strict=True)]
 
 
 def _agrees(setup: Setup, run: KernelRun) -> bool:

@@ -212,9 +212,8 @@ def _of_formula(
     changed = dict[str, Any]()
     for name in indices & counted_in(right.line) if trial in ENDS and seeks else ():
         changed[name] = every[name].copy()
-        changed[name].flat[::2] = (
-            least_of(every.values()) - 1 if trial % 2 else 0
-        )  # so it is found as the most frequent
+        # So the last or the first index is the most frequent one.
+        changed[name].flat[::2] = least_of(every.values()) - 1 if trial % 2 else 0
     summed = _with_finite_sums(right.line, every, exponents_in(right.line) & {*arrays}, numbers, trial)
     halved = _times_halved(right.line, every, decided, numbers) if trial == _EQUAL and not moved else 0
     finds = bool(moved) and seeks  # the largest number has its place in trial _EQUAL
@@ -247,7 +246,8 @@ def _of_formula(
         elif trial == _EQUAL and not finds and name in used and array.dtype.kind in "iuf":
             changed[name] = _with_near(array, right.line, numbers, own, place)
             middle = slice(array.size // 4, array.size // 4 * 3)
-            changed[name].flat[middle] = _halved(array, halved).flat[middle] if halved else changed[name].flat[middle]
+            if halved:
+                changed[name].flat[middle] = _halved(array, halved).flat[middle]
         elif trial == _EQUAL and name in counted_in(right.line):
             changed[name] = np.where(np.arange(array.size).reshape(array.shape) % 5 == 1, 0, array).astype(array.dtype)
     return _in_signed_words(changed)

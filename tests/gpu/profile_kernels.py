@@ -22,7 +22,7 @@ import subprocess
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
@@ -55,6 +55,7 @@ PARAMETERS: dict[str, tuple[int, ...]] = {
     "LANE": (0, 31),
 }
 LONGEST_S = 240  # of one topic under the profiler
+NO_PROFILER = "There is no ncu on the path: install Nsight Compute, or add its folder to PATH."
 METRICS = {
     "global_load_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
     "global_load_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
@@ -203,6 +204,16 @@ def record(target: Path, topics: Sequence[str]) -> bool:
     return well
 
 
+def recorded(record: Callable[[Path], None], target: Path) -> None:
+    """Record into a file. SystemExit with the reason where nothing was recorded."""
+    if shutil.which("ncu") is None:
+        sys.exit(NO_PROFILER)
+    try:
+        record(target)
+    except (RuntimeError, subprocess.TimeoutExpired) as error:
+        sys.exit(f"NOT RECORDED. {error}")
+
+
 def write(target: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     """The rows, and with them who counted what, when and on which GPU."""
     versions = environment()
@@ -218,6 +229,6 @@ if __name__ == "__main__":
     if sys.argv[1] == "--run":
         run_all(TOPICS[sys.argv[2]])
     elif shutil.which("ncu") is None:
-        sys.exit("There is no ncu on the path: install Nsight Compute, or add its folder to PATH.")
+        sys.exit(NO_PROFILER)
     else:
         sys.exit(0 if record(Path(sys.argv[1]), sys.argv[2:] or tuple(TOPICS)) else 1)

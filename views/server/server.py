@@ -164,10 +164,8 @@ def offer_sheets(folders: Sequence[str]) -> None:
     be on a disk that comes later."""
     if not folders:
         return
-    from engine.sheets.folder import (
-        ELSEWHERE,
-        no_folder,
-    )  # with its numbers come threads, too early for `keep_one_heap`
+    # Here, as with its numbers come threads, too early for `keep_one_heap`.
+    from engine.sheets.folder import ELSEWHERE, no_folder
 
     known = os.environ.get(ELSEWHERE, "")
     more = [str(Path(each).expanduser().resolve()) for each in folders]

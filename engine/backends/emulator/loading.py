@@ -20,7 +20,7 @@ from engine.backends.emulator.ptx.moved_accesses import moved_lines
 from engine.backends.emulator.ptx.parser import parse
 from engine.backends.emulator.ptx.program import NO_REQUEST, BasicBlock, MachineRequest, MachineRequests, Program, link
 from engine.backends.emulator.ptx.syntax import WIDTHS, Instruction, Module, Vector
-from engine.backends.emulator.ptx.traits import reads, registers_of, traits_of
+from engine.backends.emulator.ptx.traits import registers_of, traits_of
 from engine.backends.emulator.state.memory import lay_out
 from engine.compile.assembly import SharedAccess, shared_accesses
 from engine.compile.control_flow import dominators
@@ -71,13 +71,12 @@ def requests_of(program: Program, accesses: Sequence[SharedAccess]) -> MachineRe
             if leader is not None:
                 groups[leader].append(place)
     brought = {place for group in groups.values() for place in group}
-    read = _read(program)
     found: dict[int, MachineRequest | None] = {}
     for place in changed:
         served = place in brought or (not place.made and any(_repeats(place, other, before) for other in places))
         request = (
             _joined_request(place, groups[place]) if place in groups else NO_REQUEST if served
-            else _used_parts(place, read)
+            else _used_parts(place, program.registers_read)
         )  # fmt: skip
         at = place.item.place
         found[at] = request if at not in found or found[at] == request else None  # all copies of a function must agree
@@ -122,13 +121,8 @@ def _used_parts(load: _PtxAccess, read: frozenset[int]) -> MachineRequest | None
 
 def _global_requests(program: Program) -> dict[int, MachineRequest]:
     """Return the requests to global memory of vectors that the assembler loads in two pieces."""
-    read = _read(program)
-    loads = [item for item in program.instructions if item.space == "global" and item.words[0] == "ld"]
-    return {item.place: MachineRequest(16, pieces=pieces) for item in loads if len(pieces := _pieces(item, read)) > 1}
-
-
-def _read(program: Program) -> frozenset[int]:
-    return frozenset(index for item in program.instructions for index in reads(item, -1))
+    loads = [(item, _pieces(item, program.registers_read)) for item in program.instructions if item.space == "global"]
+    return {item.place: MachineRequest(16, pieces=pieces) for item, pieces in loads if len(pieces) > 1}
 
 
 def _ptx_accesses(

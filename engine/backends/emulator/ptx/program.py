@@ -172,6 +172,11 @@ class Program:
         return (*(item for block in self.blocks for item in block.body), *self.passed)
 
     @cached_property
+    def registers_read(self) -> frozenset[int]:
+        """Return the registers that any of these instructions reads."""
+        return frozenset(index for item in self.instructions for index in reads(item, self.carry))
+
+    @cached_property
     def in_callees(self) -> frozenset[int]:
         """Return the blocks of the called functions."""
         start = min((callee.entry for callee in self.callees.values()), default=len(self.blocks))

@@ -229,10 +229,14 @@ class Hazards(Observer):
             fence = clocks.publish(access, _fence_scope(site, "release"))
         strength = -1 if exchanges else 1 if site.guess or not site.weak else 0
         self._rules.check(access, shadow, at, lanes, None, 2 if site.op in ("atom", "red") else strength, fence)
-        if reads_flag and site.may_wait:
-            self._note_flag(shadow, at, lanes, self._late(access, lanes.address, self._lanes.sample[lanes.block]), True)
-        if site.op == "atom" or (reads_flag and clocks.flags.used):
-            late = self._late(access, lanes.address, self._lanes.sample[lanes.block])
+        waits = reads_flag and site.may_wait
+        acquires = site.op == "atom" or (reads_flag and clocks.flags.used)
+        if not (waits or acquires):
+            return
+        late = self._late(access, lanes.address, self._lanes.sample[lanes.block])
+        if waits:
+            self._note_flag(shadow, at, lanes, late, True)
+        if acquires:
             clocks.acquire(access, shadow.newest_fence(at, late), _fence_scope(site, "acquire"))
 
     def _note_flag(self, shadow: Shadow, at: Array, lanes: AccessLanes, late: Array, shared: bool) -> None:
