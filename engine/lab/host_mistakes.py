@@ -186,8 +186,8 @@ class _Host:
             told = f"sizeof({whole[1]}) is 8, the bytes of the pointer: write the bytes of the array."
             yield from self._told(place, told)
             return
-        for name in given[:2]:
-            element = self._pointed(name) if _WORD.fullmatch(name) else None
+        for name in filter(_WORD.fullmatch, given[:2]):
+            element = self._pointed(name)
             allocated = re.findall(
                 rf"\bcudaMalloc\s*\(\s*(?:\([^()]*\)\s*)?&\s*{name}\s*,([^;]+)\)\s*[;)]", self._words
             )

@@ -75,6 +75,7 @@ RIGHT = {
     "a default": ("int n)", "int n = 4)"),
     "bytes in a variable": ("cudaMalloc(&d, N * sizeof(float))",
                             "size_t bytes = N * sizeof(float); cudaMalloc(&d, bytes)"),
+    "a copy to an expression": (TO, TO.replace("(d,", "(*(&d),")),
     "an overload": ("int main", "__global__ void f(float *a) { a[0] = 1; }\nint main"),
     "a wrapper of the same name": ("int main() {", "void f(float *d) { f<<<1, 32>>>(d, N); }\nint main() {"),
     "an array of the stack": ("int main() {", "int main() {\n    float s[4]; s[0] = 1;"),
