@@ -88,7 +88,7 @@ class _Host:
         return uncommented(self.text)
 
     @cached_property
-    def _every(self) -> list[Declaration]:
+    def _every(self) -> tuple[Declaration, ...]:
         return declarations(self.text)
 
     @cached_property

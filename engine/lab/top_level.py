@@ -6,6 +6,7 @@ import operator
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 # Tokens that are one piece whatever they contain. Identifiers and numbers are among them, because quotes follow both.
 # An unclosed token ends with the line or the text, because a search from every index would take quadratic time.
@@ -73,7 +74,8 @@ class Declaration:
         return "function" if self.called else "variable"
 
 
-def declarations(text: str) -> list[Declaration]:
+@lru_cache(maxsize=32)  # the form and the checks ask about the same few texts dozens of times
+def declarations(text: str) -> tuple[Declaration, ...]:
     """Return the declarations of all namespaces and linkage blocks, in order.
 
     A macro of the text counts as the words that it stands for: `#define HD __host__ __device__`.
@@ -83,10 +85,10 @@ def declarations(text: str) -> list[Declaration]:
     for name, _, body in defined:  # in one branch of an #if often as nothing
         meant[name] = (*meant.get(name, ()), *_SPECIFIER.findall(body))
     whole = {name for name, _, body in defined if meant[name] and "{" in body}
-    return [
+    return tuple(
         replace(one, words=(*one.words, *(word for name in one.words for word in meant.get(name, ()))))
         for one in _declarations(text, whole)
-    ]
+    )
 
 
 def _declarations(text: str, whole: set[str]) -> list[Declaration]:
@@ -290,6 +292,7 @@ def directives(text: str) -> list[tuple[int, int]]:
     return [(found.start(), found.end()) for found in _PIECE.finditer(text) if found["directive"]]
 
 
+@lru_cache(maxsize=64)
 def uncommented(text: str) -> str:
     """Blank the comments and quoted texts of `text` with spaces."""
     gone = (found for found in _PIECE.finditer(text) if found["comment"] or found["text"] or found["directive"])
