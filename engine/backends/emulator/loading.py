@@ -10,13 +10,13 @@ PTX has it, and its line is reported.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from engine.backends.emulator.ptx.block_order import predecessors
 from engine.backends.emulator.ptx.linear_forms import LinearForms
-from engine.backends.emulator.ptx.moved_accesses import moved_lines
+from engine.backends.emulator.ptx.moved_accesses import Deciders, moved_accesses
 from engine.backends.emulator.ptx.parser import parse
 from engine.backends.emulator.ptx.program import NO_REQUEST, BasicBlock, MachineRequest, MachineRequests, Program, link
 from engine.backends.emulator.ptx.syntax import WIDTHS, Instruction, Module, Vector
@@ -55,13 +55,17 @@ def requests_of(program: Program, accesses: Sequence[SharedAccess]) -> MachineRe
         sizes[access.place, access.op].append(access.size)
     forms = LinearForms(program, lay_out(program.shared, 0)[0])
     places = [place for block in program.blocks for place in _ptx_accesses(block, sizes, forms)]
-    changed = [place for place in places if set(place.made) != {place.size}]
-    moved = moved_lines(program, accesses)
+    deciders = Deciders(program)
+    moved = {access.place for access in moved_accesses(program, accesses, deciders)}
     looped = _looped_lines(program, accesses)
-    if not changed:
-        return MachineRequests({}, moved, looped)
+    changed = [place for place in places if set(place.made) != {place.size}]
+    if not changed and not moved:
+        return MachineRequests({}, frozenset(), looped)
     sources = predecessors([block.successors for block in program.blocks])
     before = dominators(sources, {0, *(callee.entry for callee in program.callees.values())})
+    first, repeated = _merged_stores(places, accesses, moved, deciders, before)
+    moved -= {place.item.place for place in repeated}
+    changed = [place for place in places if place in repeated or (place in changed and place not in first)]
     groups: dict[_PtxAccess, list[_PtxAccess]] = {place: [place] for place in changed if place.wider}
     absent = [place for place in changed if not place.made]
     for leaders in _families(groups):
@@ -73,7 +77,11 @@ def requests_of(program: Program, accesses: Sequence[SharedAccess]) -> MachineRe
     brought = {place for group in groups.values() for place in group}
     found: dict[int, MachineRequest | None] = {}
     for place in changed:
-        served = place in brought or (not place.made and any(_repeats(place, other, before) for other in places))
+        served = (
+            place in brought
+            or place in repeated
+            or (not place.made and any(_repeats(place, other, before) for other in places))
+        )
         request = (
             _joined_request(place, groups[place]) if place in groups else NO_REQUEST if served
             else _used_parts(place, program.registers_read)
@@ -82,7 +90,37 @@ def requests_of(program: Program, accesses: Sequence[SharedAccess]) -> MachineRe
         found[at] = request if at not in found or found[at] == request else None  # all copies of a function must agree
     unsure = frozenset(place.item.line for place in changed if found[place.item.place] is None)
     known = {place: request for place, request in found.items() if request is not None}
-    return MachineRequests(known, unsure | moved, looped)
+    lines = {item.line for block in program.blocks for item in block.body if item.place in moved}
+    return MachineRequests(known, unsure | lines, looped)
+
+
+def _merged_stores(
+    places: Sequence[_PtxAccess], accesses: Sequence[SharedAccess], moved: Collection[int], deciders: Deciders,
+    before: list[int],
+) -> tuple[set[_PtxAccess], set[_PtxAccess]]:  # fmt: skip
+    """Return the stores that the assembler makes for several of one place, and those that they make needless.
+
+    Of `s[t] = 0; if (i < n) s[t] = in[i];` it makes one store with the chosen value, for the lanes of the first. That
+    one comes from the line of a later store, or from a line behind both.
+    """
+    known = {place.item.place for place in places}
+    made = [one for one in accesses if one.op == "st" and (one.place in moved or one.place not in known)]
+    alike: dict[object, list[_PtxAccess]] = defaultdict(list)
+    for place in places:
+        if place.op == "st" and (not place.made or place.item.place in moved):
+            alike[place.base, place.offset, place.size].append(place)
+    first, repeated = set[_PtxAccess](), set[_PtxAccess]()
+    for stores in alike.values():
+        leader, *others = sorted(stores, key=lambda store: before[store.block].bit_count())
+        if leader.made or not others or not all(before[other.block] >> leader.block & 1 for other in others):
+            continue
+        for one in made:
+            if one.size == leader.size and one.conditions is not None and deciders.fit(leader.block, one.conditions):
+                made.remove(one)
+                first.add(leader)
+                repeated.update(others)
+                break
+    return first, repeated
 
 
 def _looped_lines(program: Program, accesses: Sequence[SharedAccess]) -> frozenset[int]:

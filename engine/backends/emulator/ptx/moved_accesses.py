@@ -13,37 +13,43 @@ from engine.compile.assembly import SharedAccess
 from engine.compile.control_flow import PREDICATED, deciding_branches
 
 
-def moved_lines(program: Program, accesses: Sequence[SharedAccess]) -> frozenset[int]:
-    """Return the .cu lines whose access depends on other branches in the machine code than in the PTX.
+class Deciders:
+    """The branches that decide whether a block of a program is executed, to compare with those of machine code.
 
     A branch is recognised by the PTX lines that it and its predicate come from. A branch of a loop may be missing in
     the machine code, because the assembler unrolls loops.
     """
-    blocks = program.blocks
-    deciding = deciding_branches([block.successors for block in blocks])
-    origins = dict(_origins(program))
-    every = frozenset({PREDICATED}).union(*(origin.all_lines for origin in origins.values()))
-    loops = {branch for branch in origins if min(blocks[branch].successors) <= branch}
-    at: dict[int, list[tuple[int, Instruction]]] = defaultdict(list)
-    for block in blocks:
-        for item in block.body:
-            at[item.place].append((block.index, item))
 
-    def fits(index: int, conditions: frozenset[int]) -> bool:
-        if not conditions <= every:  # a branch that the assembler made itself
+    def __init__(self, program: Program) -> None:
+        blocks = program.blocks
+        self._deciding = deciding_branches([block.successors for block in blocks])
+        self._origins = dict(_origins(program))
+        self._every = frozenset({PREDICATED}).union(*(origin.all_lines for origin in self._origins.values()))
+        self._loops = {branch for branch in self._origins if min(blocks[branch].successors) <= branch}
+
+    def fit(self, index: int, conditions: frozenset[int]) -> bool:
+        """Return whether machine code with these `conditions` may be executed by the lanes of block `index`."""
+        if not conditions <= self._every:  # a branch that the assembler made itself
             return True
-        own = [branch for branch in origins if deciding[index] >> branch & 1]
+        origins = self._origins
+        own = [branch for branch in origins if self._deciding[index] >> branch & 1]
         known = frozenset[int]().union(*(origins[branch].all_lines for branch in own))
         foreign = (origins[branch].lines - known for branch in origins if branch not in own)
         return not any(conditions & lines for lines in foreign) and (
             PREDICATED in conditions
-            or all(conditions & origins[branch].all_lines for branch in own if branch not in loops)
+            or all(conditions & origins[branch].all_lines for branch in own if branch not in self._loops)
         )
 
+
+def moved_accesses(program: Program, accesses: Sequence[SharedAccess], deciders: Deciders) -> frozenset[SharedAccess]:
+    """Return the accesses that depend on other branches in the machine code than in the PTX."""
+    at: dict[int, list[int]] = defaultdict(list)
+    for block in program.blocks:
+        for item in block.body:
+            at[item.place].append(block.index)
     return frozenset(
-        item.line for access in accesses if access.conditions is not None and at[access.place]
-        if not any(fits(index, access.conditions) for index, _ in at[access.place])
-        for _, item in at[access.place]
+        access for access in accesses if access.conditions is not None and at[access.place]
+        if not any(deciders.fit(index, access.conditions) for index in at[access.place])
     )  # fmt: skip
 
 

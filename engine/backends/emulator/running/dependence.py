@@ -127,6 +127,10 @@ _ALLOCATES = (
     "Line {}: on a GPU malloc and free run code of their own and place memory elsewhere, so the instructions of this "
     "line and the sectors of that memory differ."
 )
+_PRINTS = (
+    "Line {}: on a GPU printf runs code of its own, so the instructions and the memory accesses of this line are more "
+    "than shown here."
+)
 _HANDED_OUT = (
     "Line {}: an atomic hands out the places of this access. Which thread gets which place depends on timing, so a GPU "
     "may count other sectors."
@@ -144,17 +148,19 @@ _LOOPED = (
 
 @lru_cache(maxsize=64)
 def caveats_of(program: Program) -> tuple[Caveat, ...]:
-    """Return the lines whose counts depend on timing, that call malloc, or that have unclear machine code."""
+    """Return the lines whose counts depend on timing, that call malloc or printf, or that have unclear machine code."""
     waiting = {
         block.line for block in program.blocks if polls(program, block) and _waits_on_memory(program, block.index)
     }
     heap = {item.line for item in program.instructions if item.opcode in ("call.malloc", "call.free")}
+    prints = {item.line for item in program.instructions if item.opcode == "call.vprintf"}
     textures = {item.line for item in program.instructions if item.words[0] == "tex"}
     requests = program.requests
     said = (
         dict.fromkeys(_handed_out(program), _HANDED_OUT)
         | dict.fromkeys(textures, _TEXTURES)
         | dict.fromkeys(heap, _ALLOCATES)
+        | dict.fromkeys(prints, _PRINTS)
         | dict.fromkeys(requests.unsure, _UNSURE)
         | dict.fromkeys(requests.looped, _LOOPED)
     )
