@@ -8,7 +8,7 @@ comments (`.nv_debug_ptx_txt`), and a DWARF line table from machine code to the 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from engine.compile.control_flow import conditions_of
@@ -100,20 +100,36 @@ def shared_accesses(cubin: bytes, ptx: str, kernel: str) -> tuple[SharedAccess, 
 
     None if the cubin has no such tables or was not made from `ptx`.
     """
+    parts = code_with_lines(cubin, ptx, kernel)
+    return None if parts is None else tuple(one for part in parts for one in _accesses(*part))
+
+
+def code_with_lines(cubin: bytes, ptx: str, kernel: str) -> list[tuple[list[int], list[int], bool]] | None:
+    """Return the machine code of `kernel` and of the functions that it may call: for each its instructions, as numbers
+    of 16 bytes; the PTX line of each; and whether it is the kernel.
+
+    None if the cubin has no such tables or was not made from `ptx`.
+    """
     sections = sections_of(cubin)
     numbers = {section.name: number for number, section in enumerate(sections)}
     if not {_LINES, f".rela{_LINES}", _TEXT, f".text.{kernel}"} <= numbers.keys():
         return None
     if not _same_text(sections[numbers[_TEXT]].data, ptx):
         return None
-    found: list[SharedAccess] = []
-    places = rows_of(sections[numbers[_LINES]].data, _relocated(sections, numbers))
+    made = []
+    starts = rows_of(sections[numbers[_LINES]].data, _relocated(sections, numbers))
     for name, number in numbers.items():
         owner = name.removeprefix(".text.")
         # A kernel has its arguments in a constant memory of its own; a section without one is a function.
         if owner == kernel or (owner != name and f".nv.constant0.{owner}" not in numbers):
-            found += _accesses(sections[number].data, places.get(number, {}), owner == kernel)
-    return tuple(found)
+            code = sections[number].data
+            read = [int.from_bytes(code[at : at + _BYTES], "little") for at in range(0, len(code) - _BYTES + 1, _BYTES)]
+            lines, line = [], 0
+            for at in range(len(read)):
+                line = starts.get(number, {}).get(at * _BYTES, line)
+                lines.append(line)
+            made.append((read, lines, owner == kernel))
+    return made
 
 
 def _same_text(held: bytes, ptx: str) -> bool:
@@ -122,17 +138,12 @@ def _same_text(held: bytes, ptx: str) -> bool:
     return all(mine.partition("//")[0].strip() == given.partition("//")[0].strip() for mine, given in lines if mine)
 
 
-def _accesses(code: bytes, places: dict[int, int], is_kernel: bool) -> Iterator[SharedAccess]:
+def _accesses(code: Sequence[int], lines: Sequence[int], is_kernel: bool) -> Iterator[SharedAccess]:
     """Yield the accesses of a section; a function's conditions are unknown, because its callers have more."""
-    read = [int.from_bytes(code[at : at + _BYTES], "little") for at in range(0, len(code) - _BYTES + 1, _BYTES)]
-    lines, place = [], 0
-    for number in range(len(read)):
-        place = places.get(number * _BYTES, place)
-        lines.append(place)
-    found = [(at, op) for at, one in enumerate(read) if (op := _SHARED.get(one & 0xFFF)) and one >> 12 & 15 != _NEVER]
-    conditions = conditions_of(read, lines) if is_kernel and found else {}
+    found = [(at, op) for at, one in enumerate(code) if (op := _SHARED.get(one & 0xFFF)) and one >> 12 & 15 != _NEVER]
+    conditions = conditions_of(code, lines) if is_kernel and found else {}
     for at, op in found:
-        yield SharedAccess(lines[at], op, SIZES[read[at] >> 73 & 7], conditions.get(at))
+        yield SharedAccess(lines[at], op, SIZES[code[at] >> 73 & 7], conditions.get(at))
 
 
 def _relocated(sections: list[Section], numbers: dict[str, int]) -> dict[int, int]:

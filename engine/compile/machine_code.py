@@ -101,7 +101,7 @@ class MachineCode:
 def machine_code(code: bytes, floats: bool = True) -> MachineCode:
     """Analyse the machine code of one kernel. `floats`: count multiply-adds of floats; otherwise those of integers."""
     read = [int.from_bytes(code[at : at + _BYTES], "little") for at in range(0, len(code) - _BYTES + 1, _BYTES)]
-    loops = _loops(read)
+    loops = loops_of(read)
     owned = [[read[at] for at in places] for places in _own(loops, len(read))]
     hottest = max(owned, key=lambda own: _rank(_mix(own), floats)) if owned else None
     sizes = [_size(one) for one in read if one & 0x1FF in (*_LOADS, _COPY)]
@@ -153,7 +153,7 @@ def _certain(one: int) -> bool:
     return one & 0x1FF in (_BRANCH, _EXIT) and is_certain(one)
 
 
-def _loops(code: Sequence[int]) -> list[tuple[int, int]]:
+def loops_of(code: Sequence[int]) -> list[tuple[int, int]]:
     """Return (first, last instruction) of every loop: from a branch's target to the branch, if no other path leads to
     it.
 

@@ -39,6 +39,7 @@ _BY_NVCC = (
     "typedef unsigned long u_long;\ntypedef long ssize_t;\n"
     "typedef unsigned long long CUtexObject;\ntypedef unsigned long long CUsurfObject;\n"
 )
+_ASSEMBLED = re.compile(r"__shared__|\b(?:for|while)\b")  # the assembler changes their accesses
 UNOPTIMISED = "-G"  # the option of a build that keeps every variable, and says in its PTX where
 TENSOR_MAP_BYTES = 128
 _WHEELS = ("cu13", "cuda_runtime", "cuda_nvcc", "curand")
@@ -59,7 +60,7 @@ class Compiled:
 def compile_source(source: Source, architecture: str) -> bytes:
     """Compile `source` to PTX for "compute_90", or to a cubin for "sm_90". CompileError with the .cu line.
 
-    One compilation makes both if the emulator will need the cubin too, because the kernel uses shared memory.
+    One compilation makes both if the emulator will need the cubin too, because the kernel uses shared memory or loops.
     NotRunnable: the source needs another GPU.
     """
     made = compile_with_log(source, architecture)
@@ -90,7 +91,7 @@ def remember_compiled(source: Source, architecture: str, made: Compiled) -> Comp
 def compile_here(source: Source, architecture: str) -> Compiled:
     """Compile in this process."""
     counted = not source.capability and UNOPTIMISED not in source.options  # else no request of the assembler matters
-    if architecture == EMULATED_ARCHITECTURE and "__shared__" in source.text and counted:
+    if architecture == EMULATED_ARCHITECTURE and _ASSEMBLED.search(source.text) and counted:
         if source.foreign and "mma.h" in source.text:  # its unrolled code may take the assembler too long
             made = _compiled(source, architecture)
             if not assembled(made.ptx):

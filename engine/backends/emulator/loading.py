@@ -1,4 +1,4 @@
-"""Compile a source, link a kernel, and find which shared memory accesses the assembler combined.
+"""Compile a source, link a kernel, and find which memory accesses the assembler combined or unrolled.
 
 The assembler joins neighbouring accesses: four loads of 4 bytes become one of 16, and a word that was read before is
 not read again. The machine code tells for each PTX line which accesses were made from it. If one is wider than the
@@ -10,7 +10,7 @@ PTX has it, and its line is reported.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -25,6 +25,7 @@ from engine.backends.emulator.state.memory import lay_out
 from engine.compile.assembly import SharedAccess, shared_accesses
 from engine.compile.control_flow import dominators
 from engine.compile.nvrtc import ASSEMBLED_ARCHITECTURE, EMULATED_ARCHITECTURE, UNOPTIMISED, assembled, compile_source
+from engine.compile.unrolling import unrolled_lines
 from engine.records import CompileError, NotRunnable, Source
 
 
@@ -63,9 +64,6 @@ def requests_of(program: Program, accesses: Sequence[SharedAccess]) -> MachineRe
         return MachineRequests({}, frozenset(), looped)
     sources = predecessors([block.successors for block in program.blocks])
     before = dominators(sources, {0, *(callee.entry for callee in program.callees.values())})
-    first, repeated = _merged_stores(places, accesses, moved, deciders, before)
-    moved -= {place.item.place for place in repeated}
-    changed = [place for place in places if place in repeated or (place in changed and place not in first)]
     groups: dict[_PtxAccess, list[_PtxAccess]] = {place: [place] for place in changed if place.wider}
     absent = [place for place in changed if not place.made]
     for leaders in _families(groups):
@@ -75,6 +73,12 @@ def requests_of(program: Program, accesses: Sequence[SharedAccess]) -> MachineRe
             if leader is not None:
                 groups[leader].append(place)
     brought = {place for group in groups.values() for place in group}
+    apart = [place for place in places if place.op == "st" and place not in brought]
+    known = {item.place for block in program.blocks for item in _loads_and_stores(block)}
+    elsewhere = [one for one in accesses if one.op == "st" and one.place not in known and one.conditions is not None]
+    first, repeated = _merged_stores(apart, elsewhere, moved, deciders, before)
+    moved -= {place.item.place for place in repeated}
+    changed = [place for place in places if place in repeated or (place in changed and place not in first)]
     found: dict[int, MachineRequest | None] = {}
     for place in changed:
         served = (
@@ -89,37 +93,51 @@ def requests_of(program: Program, accesses: Sequence[SharedAccess]) -> MachineRe
         at = place.item.place
         found[at] = request if at not in found or found[at] == request else None  # all copies of a function must agree
     unsure = frozenset(place.item.line for place in changed if found[place.item.place] is None)
-    known = {place: request for place, request in found.items() if request is not None}
+    by_place = {place: request for place, request in found.items() if request is not None}
     lines = {item.line for block in program.blocks for item in block.body if item.place in moved}
-    return MachineRequests(known, unsure | lines, looped)
+    return MachineRequests(by_place, unsure | lines, looped)
 
 
 def _merged_stores(
-    places: Sequence[_PtxAccess], accesses: Sequence[SharedAccess], moved: Collection[int], deciders: Deciders,
+    stores: Sequence[_PtxAccess],
+    elsewhere: list[SharedAccess],
+    moved: Collection[int],
+    deciders: Deciders,
     before: list[int],
-) -> tuple[set[_PtxAccess], set[_PtxAccess]]:  # fmt: skip
-    """Return the stores that the assembler makes for several of one place, and those that they make needless.
+) -> tuple[set[_PtxAccess], set[_PtxAccess]]:
+    """Return the stores for whose lanes the assembler makes one store of several to a place, and the others of these.
 
-    Of `s[t] = 0; if (i < n) s[t] = in[i];` it makes one store with the chosen value, for the lanes of the first. That
-    one comes from the line of a later store, or from a line behind both.
+    Of `s[t] = 0; if (i < n) s[t] = in[i];` it makes one store of the chosen value, for the lanes of the first. That one
+    comes from the line of a later store, or is one of those `elsewhere`, at the line of no store.
     """
-    known = {place.item.place for place in places}
-    made = [one for one in accesses if one.op == "st" and (one.place in moved or one.place not in known)]
     alike: dict[object, list[_PtxAccess]] = defaultdict(list)
-    for place in places:
-        if place.op == "st" and (not place.made or place.item.place in moved):
-            alike[place.base, place.offset, place.size].append(place)
+    for store in stores:
+        alike[store.base, store.offset, store.size].append(store)
     first, repeated = set[_PtxAccess](), set[_PtxAccess]()
-    for stores in alike.values():
-        leader, *others = sorted(stores, key=lambda store: before[store.block].bit_count())
-        if leader.made or not others or not all(before[other.block] >> leader.block & 1 for other in others):
+    for several in alike.values():
+        absent = [store for store in several if not store.made]
+        leader = min(absent, key=lambda store: (before[store.block].bit_count(), store.number), default=None)
+        if leader is None:
             continue
-        for one in made:
-            if one.size == leader.size and one.conditions is not None and deciders.fit(leader.block, one.conditions):
-                made.remove(one)
-                first.add(leader)
-                repeated.update(others)
-                break
+        later = [
+            store for store in several
+            if store is not leader and before[store.block] >> leader.block & 1
+            and deciders.follows(leader.block, store.block)
+        ]  # fmt: skip
+        made = [store for store in later if store.made]
+        made = [store for store in made if store.item.place in moved] or made
+        behind = [
+            one for one in elsewhere
+            if one.size == leader.size and deciders.fit(leader.block, one.conditions or frozenset())
+        ]  # fmt: skip
+        if len(made) == 1 and made[0].made == (leader.size,):
+            repeated.update(made)
+        elif later and not made and behind:
+            elsewhere.remove(behind[0])
+        else:
+            continue
+        first.add(leader)
+        repeated.update(store for store in later if not store.made)
     return first, repeated
 
 
@@ -226,20 +244,46 @@ def module_of(source: Source) -> Module:
 def load(source: Source, kernel: str) -> Program:
     """Return the linked program of a kernel."""
     program = replace(link(module_of(source), kernel), optimised=UNOPTIMISED not in source.options)
-    shared = any(item.space == "shared" and item.words[0] in ("ld", "st") for b in program.blocks for item in b.body)
-    requests = _requests(source, program) if shared else MachineRequests()
+    requests = _requests(source, program)
     known = {**requests.by_place, **(_global_requests(program) if program.optimised else {})}
     return replace(program, requests=replace(requests, by_place=known))
 
 
 def _requests(source: Source, program: Program) -> MachineRequests:
-    """Return the assembler's requests to shared memory; empty if the assembler fails or would take too long."""
+    """Return the assembler's requests to shared memory, and the loops that it unrolls; empty if the assembler fails or
+    would take too long."""
+    shared = any(item.space == "shared" for block in program.blocks for item in _loads_and_stores(block))
+    loops = dict(_loops(program))
     ptx = compile_source(source, EMULATED_ARCHITECTURE)
-    if not assembled(ptx):
+    if not (shared or loops) or not assembled(ptx):
         return MachineRequests()
     try:
         cubin = compile_source(source, ASSEMBLED_ARCHITECTURE)
     except (CompileError, NotRunnable):
         return MachineRequests()
-    accesses = shared_accesses(cubin, ptx.decode(), program.name)
-    return MachineRequests() if accesses is None else requests_of(program, accesses)
+    accesses = shared_accesses(cubin, ptx.decode(), program.name) if shared else None
+    made = MachineRequests() if accesses is None else requests_of(program, accesses)
+    lines = unrolled_lines(cubin, ptx.decode(), program.name) if loops else ()
+    return replace(made, unrolled={line: loops[line] for line in lines if line in loops})
+
+
+def _loops(program: Program) -> Iterator[tuple[int, tuple[int, int]]]:
+    """Yield the PTX line of each load and store in an innermost loop, with the loop's first and last block."""
+    sources = predecessors([block.successors for block in program.blocks])
+    ends = [(start, block.index) for block in program.blocks for start in block.successors if start <= block.index]
+    for start, end in ends:
+        inside, ahead = {start}, [end]
+        while ahead:
+            index = ahead.pop()
+            if index not in inside:
+                inside.add(index)
+                ahead += sources[index]
+        if any(other != (start, end) and other[1] in inside for other in ends):
+            continue  # a loop around others, or with several ends
+        for index in inside:
+            yield from ((item.place, (start, end)) for item in _loads_and_stores(program.blocks[index]))
+
+
+def _loads_and_stores(block: BasicBlock) -> list[Instruction]:
+    """Return the loads and stores of shared and global memory in a block."""
+    return [item for item in block.body if item.space in ("shared", "global") and item.words[0] in ("ld", "st")]

@@ -173,6 +173,7 @@ def site_of(machine: Machine, item: Instruction) -> Site:
         machine.next_site(), item.line, item.opcode, kind, space, WIDTHS[words[-1]] // 8, item.count, weak, tallies,
         uniform_address, uniform_value, decides, machine.program.requests.by_place.get(item.place),
         item in guesses(machine.program), computed, spared_loads(machine.program).get(item, ()),
+        machine.program.requests.unrolled.get(item.place),
     )  # fmt: skip
 
 

@@ -68,12 +68,14 @@ NO_REQUEST = MachineRequest(0)
 class MachineRequests:
     """The requests that differ from the PTX, by PTX line.
 
-    .cu lines: `unsure`, with unknown requests; `looped`, with an atomic that is a loop in the machine code.
+    .cu lines: `unsure`, with unknown requests; `looped`, with an atomic that is a loop in the machine code. `unrolled`:
+    the first and last block of the loop around an access, by its PTX line, if the assembler unrolls it.
     """
 
     by_place: Mapping[int, MachineRequest] = field(default_factory=dict)
     unsure: frozenset[int] = frozenset()
     looped: frozenset[int] = frozenset()
+    unrolled: Mapping[int, tuple[int, int]] = field(default_factory=dict)
 
 
 _STRONG = {"volatile", "acquire", "relaxed"}  # loads that observe concurrent writes

@@ -14,15 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from engine.backends.emulator.ptx.program import MachineRequest
+from engine.backends.emulator.ptx.program import BasicBlock, MachineRequest
 from engine.backends.emulator.registers.masks import WARP, Mask
 from engine.backends.emulator.registers.values import OuterSum, plain
 from engine.backends.emulator.state.events import Access, ChunkInfo, LoadPattern, Loads
 from engine.backends.emulator.state.machine import Machine
 from engine.backends.emulator.watching.counters import LineCounter, counts
+from engine.backends.emulator.watching.unrolled_loops import UnrolledLoops
 from engine.backends.emulator.watching.wavefronts import (
     SECTOR,
     WORD,
+    by_warp,
     global_sectors_batch,
     shared_wavefronts_batch,
     spinning_wavefronts,
@@ -83,20 +85,52 @@ class MemoryRequests(LineCounter):
         super().__init__()
         self._known: dict[Any, tuple[int, int, int]] = {}
         self._again: dict[object, list[tuple[int, int]] | None] = {}  # by place; None: seen once
+        self._unrolled: UnrolledLoops | None = None
         self._patterns: dict[LoadPattern, list[tuple[list[int], int, int]]] = {}  # (line's counts, place, amount)
 
     def on_launch(self, machine: Machine) -> None:
         """Forget the numbers of the last launch's instructions."""
         super().on_launch(machine)
         self._again, self._patterns = {}, {}
+        unrolled = machine.program.requests.unrolled
+        together = machine.schedule.kind != "independent"
+        self._unrolled = UnrolledLoops(unrolled.values()) if unrolled and together else None
 
     def on_chunk(self, info: ChunkInfo) -> None:
         """Limit the cache of evaluated accesses."""
         if len(self._known) > _CACHED:
             self._known.clear()
 
+    def on_basic_block(self, block: BasicBlock, mask: Mask) -> None:
+        """Note the turns of loops that the assembler unrolls."""
+        if self._unrolled is not None:
+            self._unrolled.enter(block, mask)
+
+    def on_branch(self, block: BasicBlock, taken: Mask | None, other: Mask | None) -> None:
+        """Count the accesses of such a loop as the machine code makes them, once all lanes have left it."""
+        if self._unrolled is None:
+            return
+        for one in self._unrolled.decide(block, taken, other):
+            row, op = self.row(one.access.site.line), one.access.site.op
+            at = self.at[f"{one.access.space}_{'load' if op == 'ld' else 'store'}_requests"]
+            for sign, (address, active) in ((-1, one.before), (1, one.after)):
+                main, conflicts, _ = _count(address, active, one.access, op)
+                row[at] += sign * int(active.any(axis=0).sum())
+                row[at + 1] += sign * main
+                if one.access.space == "shared":
+                    row[at + 2] += sign * conflicts
+
+    def _note(self, access: Access) -> None:
+        """Keep an access in an unrolled loop, if it is one request."""
+        loop, request = access.site.unrolled, access.site.request
+        one = request is None or (request.size <= request.below and not request.pieces)
+        if loop is not None and one and self._unrolled is not None:
+            self._unrolled.note(loop, access)
+
     def on_access(self, access: Access) -> None:
         """Count one memory instruction. Loops repeat the same addresses, so counts are cached by place."""
+        if access.site.unrolled is not None:
+            self._note(access)
         place = access.place
         added = _NEVER if place is None else self._again.get(place, _NEVER)
         row = self.row(access.site.line)
@@ -118,6 +152,9 @@ class MemoryRequests(LineCounter):
 
     def on_loads(self, loads: Loads) -> None:
         """Count several loads: those of a pattern cost the same wherever it is moved to."""
+        if self._unrolled is not None:
+            for access in loads.accesses:
+                self._note(access)
         added = self._patterns.get(loads.pattern)
         if added is None:
             if len(self._patterns) > _MOST_PATTERNS:
@@ -211,7 +248,7 @@ class MemoryRequests(LineCounter):
             if judged is None:
                 full = np.zeros((mask.rows.size, 1), np.int64)
                 full[mask.rows] = rows + start
-                judged = self._known[key] = _count(_by_warp(full), _by_warp(mask.rows[:, None]), access, op)
+                judged = self._known[key] = _count(by_warp(full), by_warp(mask.rows[:, None]), access, op)
             main += judged[0] * count
             second += judged[1] * count
             most = max(most, judged[2])
@@ -260,18 +297,12 @@ def _size(access: Access) -> int:
     return request.size if request else access.site.size
 
 
-def _by_warp(value: Array) -> Array:
-    """Reshape (T, columns) to (32, warps * columns): one column per warp request."""
-    warps = value.reshape(-1, WARP, value.shape[1])
-    return warps.transpose(1, 0, 2).reshape(WARP, -1)
-
-
 def _of_lanes(access: Access) -> tuple[Array, Array]:
     """Return the addresses and the active lanes of all blocks, (32, warps * columns)."""
     mask = access.mask
     full = np.zeros((mask.rows.size, mask.width), np.int64)
     full[mask.rows] = np.broadcast_to(plain(access.address), (mask.height, mask.width))
-    return _by_warp(full), _by_warp(np.broadcast_to(mask.row_lanes(), full.shape))
+    return by_warp(full), by_warp(np.broadcast_to(mask.row_lanes(), full.shape))
 
 
 def _count(address: Array, active: Array, access: Access, op: str) -> tuple[int, int, int]:

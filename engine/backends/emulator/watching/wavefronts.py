@@ -24,6 +24,12 @@ SECTOR = 32
 SIZES = (1, 2, 4, 8, 16)
 
 
+def by_warp(value: Array) -> Array:
+    """Reshape (T, columns) to (32, warps * columns): one column per warp request."""
+    warps = value.reshape(-1, WARP, value.shape[1])
+    return warps.transpose(1, 0, 2).reshape(WARP, -1)
+
+
 def shared_wavefronts(address: Array, active: Array, size: int, op: str) -> tuple[int, int]:
     """Return (wavefronts, bank conflicts) of one shared request: `address`, `active` of shape (32,); op "ld", "st",
     "atom", "cas"."""

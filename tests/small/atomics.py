@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
-from engine.records import Array, Launch, Scalar, Source
+from tests.small.case import SmallCase
 
 _CALLS = {name: f"atomic{name.capitalize()}({{place}}, {{value}})" for name in
           ("add", "sub", "min", "max", "and", "or", "xor", "exch", "inc", "dec")}  # fmt: skip
@@ -25,41 +24,28 @@ _LANES = {"all": "", "some": "if (t % 3 == 0)", "half": "if (t < 16)", "data": "
           "turns": "for (int i = t; i < 80; i += blockDim.x)"}  # fmt: skip
 
 
-@dataclass(frozen=True)
-class AtomicCase:
-    """A kernel of `threads` threads in one block."""
-
-    kernel: str
-    text: str
-    threads: int
-
-    def launch(self) -> Launch:
-        """The launch, for any backend."""
-        block = (self.threads, 1, 1)
-        return Launch(
-            self.kernel, Source("atomic.cu", self.text, "int32"), (1, 1, 1), block, ("out", "in", Scalar("int32", 1))
-        )
-
-    @staticmethod
-    def arrays() -> dict[str, Array]:
-        """The arrays that are passed, as words."""
-        numbers = np.arange(128) * 37 % 101 + 1
-        return {"out": np.zeros(1024, np.uint32), "in": numbers.astype(np.uint32)}
+_NUMBERS = np.arange(128) * 37 % 101 + 1
+ARRAYS = {"out": np.zeros(1024, np.uint32), "in": _NUMBERS.astype(np.uint32)}
+COUNTERS = (
+    "global_red_requests", "global_red_sectors", "global_atom_requests", "global_atom_sectors",
+    "shared_load_requests", "shared_load_wavefronts", "shared_store_requests", "shared_store_wavefronts",
+    "shared_atomic_requests", "shared_atomic_wavefronts", "shared_atomic_conflicts",
+)  # fmt: skip
 
 
-def _in_global(kind: str, name: str, place: str, value: str, lanes: str, used: bool) -> AtomicCase:
+def _in_global(kind: str, name: str, place: str, value: str, lanes: str, used: bool) -> SmallCase:
     kernel = f"global_{name}_{kind}_{place}_{value}_{lanes}{'_used' * used}"
     body = _statement(kind, name, _PLACES[place], value, lanes, used)
-    return AtomicCase(kernel, f"{_head(kernel, kind)} {_TYPES[kind]} *p = out; {body} }}", 64)
+    return SmallCase(kernel, f"{_head(kernel, kind)} {_TYPES[kind]} *p = out; {body} }}", 1, 64, ARRAYS, 1)
 
 
-def _in_shared(kind: str, name: str, place: str, value: str, lanes: str, used: bool, threads: int = 64) -> AtomicCase:
+def _in_shared(kind: str, name: str, place: str, value: str, lanes: str, used: bool, threads: int = 64) -> SmallCase:
     kernel = f"shared_{name}_{kind}_{place}_{value}_{lanes}{'_used' * used}"
     body = _statement(kind, name, _CROWDED[place], value, lanes, used)
     text = (f"{_head(kernel, kind)} __shared__ {_TYPES[kind]} p[128]; "
             f"for (int i = t; i < 128; i += blockDim.x) p[i] = 1; __syncthreads(); {body} "
             "__syncthreads(); out[t] = p[t]; }")  # fmt: skip
-    return AtomicCase(kernel, text, threads)
+    return SmallCase(kernel, text, 1, threads, ARRAYS, 1)
 
 
 def _head(kernel: str, kind: str) -> str:
@@ -72,7 +58,7 @@ def _statement(kind: str, name: str, place: str, value: str, lanes: str, used: b
     return f"{_LANES[lanes]} {'out[t + 100] = ' * used}{call};"
 
 
-def _all() -> Iterator[AtomicCase]:
+def _all() -> Iterator[SmallCase]:
     for make, kinds in ((_in_global, _GLOBAL), (_in_shared, _WORDS)):
         for kind, names in kinds.items():
             for name in names:
