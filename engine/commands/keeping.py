@@ -12,6 +12,7 @@ from typing import Any
 
 from engine.records import NotRunnable
 from engine.records.words import many
+from engine.sheets.progress import plain_name
 from engine.store import keeping
 
 
@@ -61,7 +62,9 @@ def _restore(options: argparse.Namespace) -> int:
 
 
 def _person(options: argparse.Namespace) -> int:
-    found = keeping.delete_person(options.name) if options.delete else keeping.of_person(options.name)
+    wanted = keeping.delete_person if options.delete else keeping.of_person
+    found = wanted(options.name)
+    found = wanted(plain_name(options.name)) if found.nothing else found  # as the page writes names
     if options.json:
         print(
             json.dumps(
