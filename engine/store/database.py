@@ -24,6 +24,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
+from engine.records.json_text import read_json
+
 # One entry a version of the file: the statements that upgrade the version before. Entries are added, never changed,
 # because users' files were made by them.
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
@@ -205,10 +207,10 @@ def read_in(folder: Path, connection: sqlite3.Connection) -> None:
 def _row(line: str) -> tuple[str, str, str] | None:
     """Return (key, utc, record) of a line; None if it is no record."""
     try:
-        found = json.loads(line)
+        found = read_json(line)
         key, record = found["key"], found["measurement"]
         utc = str(record["environment"].get("utc") or "")
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         return None
     if not isinstance(key, list) or _FAKE in line:
         return None
