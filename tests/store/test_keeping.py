@@ -99,6 +99,21 @@ def test_a_backup_goes_into_a_file_that_cannot_be_read_back(capsys: pytest.Captu
     assert main(["store", "backup", "/dev/null"]) == 0 and " 0 bytes" not in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("command", "status"),
+    [("history export", 3), ("votes", 3), ("progress", 3), ("store person Ada", 2), ("store person Ada --delete", 2),
+     ("store end-term --before 2026-01-01", 2)],
+)  # fmt: skip
+def test_of_a_damaged_store_no_command_says_that_it_holds_nothing(
+    command: str, status: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (database.folder()).mkdir(parents=True, exist_ok=True)
+    (database.folder() / database.FILE).write_bytes(b"SQLite format 3\0" + bytes(range(256)) * 30)
+    assert main(command.split()) == status
+    out, errors = capsys.readouterr()
+    assert out == "" and "not a database" in errors
+
+
 def test_a_name_is_found_however_its_accents_are_typed(capsys: pytest.CaptureFixture[str]) -> None:
     progress.save(plain_name("Jose\u0301"), "first-saxpy", "answer", "passed")
     for typed in ("Jos\u00e9", "Jose\u0301"):
