@@ -7,7 +7,7 @@ from urllib.error import URLError
 
 import pytest
 
-from engine.records.words import reason_text, size_text, sizes_text, text_of, whole_number
+from engine.records.words import digits, reason_text, size_text, sizes_text, text_of, whole_number
 from tests.sentences import sentence
 
 
@@ -37,6 +37,11 @@ def test_sizes_as_the_lectures_write_them(n: int, text: str) -> None:
 )  # fmt: skip
 def test_a_number_as_it_is_typed(text: str, number: int) -> None:
     assert whole_number(text) == number
+
+
+def test_a_text_of_digits_alone() -> None:
+    assert [digits(text) for text in ("0", "007", "9" * 18)] == [0, 7, 10**18 - 1]
+    assert not any(digits(text) for text in ("", "²", "-1", " 1", "1_0", "9" * 19, "9" * 5000))
 
 
 @pytest.mark.parametrize("text", ["", "many", "2^x", "2^64", "2^-1", "4.5", "M", "4MM"])
