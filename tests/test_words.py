@@ -7,7 +7,7 @@ from urllib.error import URLError
 
 import pytest
 
-from engine.records.words import digits, reason_text, size_text, sizes_text, text_of, whole_number
+from engine.records.words import digits, reason_text, size_text, sizes_text, source_lines, text_of, whole_number
 from tests.sentences import sentence
 
 
@@ -37,6 +37,12 @@ def test_sizes_as_the_lectures_write_them(n: int, text: str) -> None:
 )  # fmt: skip
 def test_a_number_as_it_is_typed(text: str, number: int) -> None:
     assert whole_number(text) == number
+
+
+def test_the_lines_of_a_source_are_those_of_a_compiler() -> None:
+    assert source_lines("a\fb\u2028c\x85\r\n\n d") == ["a\fb\u2028c\x85", "", " d"]
+    for text in ("", "a", "a\n", "a\n\nb", "\n"):
+        assert source_lines(text) == text.splitlines()
 
 
 def test_a_text_of_digits_alone() -> None:
