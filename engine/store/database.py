@@ -24,8 +24,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from engine.records.json_text import read_json
-
 # One entry a version of the file: the statements that upgrade the version before. Entries are added, never changed,
 # because users' files were made by them.
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
@@ -207,10 +205,10 @@ def read_in(folder: Path, connection: sqlite3.Connection) -> None:
 def _row(line: str) -> tuple[str, str, str] | None:
     """Return (key, utc, record) of a line; None if it is no record."""
     try:
-        found = read_json(line)
+        found = json.loads(line)
         key, record = found["key"], found["measurement"]
         utc = str(record["environment"].get("utc") or "")
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     if not isinstance(key, list) or _FAKE in line:
         return None
