@@ -330,7 +330,8 @@ def test_no_command_prints_what_a_terminal_obeys(tmp_path: Path, capsys: pytest.
 
 REFUSED = ("run nope", "code nope", "sweep nope", "emulate nope.cu", "check nope.cu", "sheets nope", "sheets --try",
            "grade nope nope", "progress nope", "progress --csv x.csv", "store restore nope.zip", "claims nope",
-           "warm nope")  # fmt: skip
+           "warm nope", "run reduce_sequential --n 0 --device emulator", "code reduce_sequential --source /dev/null",
+           *(f"{command} {'9' * 400}" for command in ("sheets", "progress", "grade first-saxpy")))  # fmt: skip
 
 
 @pytest.mark.parametrize("command", REFUSED)

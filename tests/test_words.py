@@ -7,7 +7,7 @@ from urllib.error import URLError
 
 import pytest
 
-from engine.records.words import reason_text, size_text, sizes_text, text_of, whole_number
+from engine.records.words import digits, reason_text, size_text, sizes_text, source_lines, text_of, whole_number
 from tests.sentences import sentence
 
 
@@ -37,6 +37,17 @@ def test_sizes_as_the_lectures_write_them(n: int, text: str) -> None:
 )  # fmt: skip
 def test_a_number_as_it_is_typed(text: str, number: int) -> None:
     assert whole_number(text) == number
+
+
+def test_the_lines_of_a_source_are_those_of_a_compiler() -> None:
+    assert source_lines("a\fb\u2028c\x85\r\n\n d") == ["a\fb\u2028c\x85", "", " d"]
+    for text in ("", "a", "a\n", "a\n\nb", "\n"):
+        assert source_lines(text) == text.splitlines()
+
+
+def test_a_text_of_digits_alone() -> None:
+    assert [digits(text) for text in ("0", "007", "9" * 18)] == [0, 7, 10**18 - 1]
+    assert not any(digits(text) for text in ("", "²", "-1", " 1", "1_0", "9" * 19, "9" * 5000))
 
 
 @pytest.mark.parametrize("text", ["", "many", "2^x", "2^64", "2^-1", "4.5", "M", "4MM"])

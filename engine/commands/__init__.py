@@ -25,9 +25,10 @@ from engine.history.recordings import NEEDS_GPU
 from engine.lectures import judge
 from engine.machine.environment import has_gpu
 from engine.records import NotRunnable, Settled
-from engine.records.words import whole_number
+from engine.records.words import reason_text, whole_number
 
 EVERY = "all"  # stands for all ladders
+_SHOWN = 200  # letters of a file's name in a sentence
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -42,6 +43,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return READER_GONE
         except NotRunnable as refused:
             print(refused, file=sys.stderr)
+            return 2
+        except OSError as error:
+            if error.filename is None:
+                raise
+            print(f"{str(error.filename)[:_SHOWN]} cannot be used: {reason_text(error)}.", file=sys.stderr)
             return 2
         except KeyboardInterrupt:
             print("Stopped.", file=sys.stderr)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.catalogue import KERNELS, kernel_named
-from engine.commands.output import sentence, write_file
+from engine.commands.output import exit_status, sentence, write_file
 from engine.history.contract import measurement_of
 from engine.records import Measurement, NotRunnable
 from engine.store import database, measurements, votes
@@ -59,14 +59,14 @@ def _export(options: argparse.Namespace) -> int:
         print(f"Rows in {options.csv}: {len(known):,}", file=sys.stderr)
     if options.json:
         print(json.dumps(records))
-        return 0
+        return _status_of_store()
     if not options.csv:
         for measurement in known:
             print(f"{measurement.environment.get('utc') or 'without a date':25}  {sentence(measurement)}")
     if len(known) < len(records):
         print(f"{len(records) - len(known)} of {len(records)} were written by another version of this program, "
               "whose kernels or fields this one lacks: --json has them.", file=sys.stderr)  # fmt: skip
-    return 0
+    return _status_of_store()
 
 
 def _prune(options: argparse.Namespace) -> int:
@@ -93,7 +93,15 @@ def _votes(options: argparse.Namespace) -> int:
         for one in known:
             rounds = "; ".join(", ".join(map(str, round.counts)) for round in one.rounds) or "no votes"
             print(f"{one.utc}  {one.name}: {one.record['text']} {' / '.join(one.record['choices'])}: {rounds}")
-    return 0
+    return _status_of_store()
+
+
+def _status_of_store() -> int:
+    """Return the exit status after the store was read: one that cannot be used has rows that nobody sees."""
+    if (trouble := database.trouble()) is None:
+        return 0
+    print(trouble, file=sys.stderr)
+    return exit_status("failed")
 
 
 def _records(days: int | None) -> Iterator[dict[str, Any]]:

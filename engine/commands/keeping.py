@@ -12,7 +12,8 @@ from typing import Any
 
 from engine.records import NotRunnable
 from engine.records.words import many
-from engine.store import keeping
+from engine.sheets.progress import plain_name
+from engine.store import database, keeping
 
 
 def add_parsers(commands: Any) -> None:
@@ -61,7 +62,11 @@ def _restore(options: argparse.Namespace) -> int:
 
 
 def _person(options: argparse.Namespace) -> int:
-    found = keeping.delete_person(options.name) if options.delete else keeping.of_person(options.name)
+    wanted = keeping.delete_person if options.delete else keeping.of_person
+    found = wanted(options.name)
+    found = wanted(plain_name(options.name)) if found.nothing else found  # as the page writes names
+    if (trouble := database.trouble()) and (options.delete or found.nothing):
+        raise NotRunnable(f"{'Nothing was deleted' if options.delete else 'Nothing can be read'}. {trouble}")
     if options.json:
         print(
             json.dumps(
@@ -82,6 +87,8 @@ def _person(options: argparse.Namespace) -> int:
 
 def _end_term(options: argparse.Namespace) -> int:
     gone = {table: rows for table, rows in keeping.end_term(options.before).items() if rows}
+    if trouble := database.trouble():
+        raise NotRunnable(f"Nothing was deleted. {trouble}")
     said = ", ".join(f"{rows:,} of {table}" for table, rows in gone.items()) or "nothing"
     print(f"Deleted what is older than {options.before}: {said}. Measurements stay.")
     return 0

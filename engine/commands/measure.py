@@ -79,7 +79,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(flat(measurement)))
     else:
-        print(text(measurement))
+        print(text(measurement), file=sys.stderr if measurement.status == "refused" else sys.stdout)
     return exit_status(measurement.status)
 
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from engine.compile.nvrtc import compile_source
-from engine.records import Source
+from engine.compile.nvrtc import compile_source, no_kernel
+from engine.records import CompileError, Source
 
 _REGISTERS, _FRAME = 0x2F, 0x11  # attributes of .nv.info: (symbol, registers a thread), (symbol, bytes of its stack)
 _SYMBOL_BYTES = 24
@@ -45,11 +45,13 @@ class Section:
 
 @lru_cache(maxsize=256)
 def resources_of(source: Source, kernel: str, architecture: str) -> Resources:
-    """Compile `source` for an architecture such as "sm_90" and return the resources of `kernel`. CompileError;
-    KeyError."""
-    return read_resources(
-        compile_source(source, architecture), kernel, int(architecture.removeprefix("sm_").rstrip("af"))
-    )
+    """Compile `source` for an architecture such as "sm_90" and return the resources of `kernel`. CompileError."""
+    capability = int(architecture.removeprefix("sm_").rstrip("af"))
+    try:
+        return read_resources(compile_source(source, architecture), kernel, capability)
+    except KeyError:
+        sentence = no_kernel(source, kernel)
+        raise CompileError(sentence, sentence) from None
 
 
 def read_resources(cubin: bytes, kernel: str, capability: int = 90) -> Resources:

@@ -13,6 +13,7 @@ from typing import Literal
 
 from engine.compile.limits import SENTENCE
 from engine.records import CompileError, Source
+from engine.records.words import source_lines
 
 Kind = Literal["error", "warning"]
 # CUDA headers from separate packages: one is small and required, the other has 60 MB.
@@ -205,7 +206,7 @@ def first_error(source: Source, log: str) -> CompileError:
         found = _ERROR.search(written)
         what = (found[1] if found else written).rstrip(".: ")
         what = what if len(what) <= SENTENCE else f"{what[:SENTENCE]} …"
-    words = set(re.findall(r"\w+", source.text.splitlines()[line - 1])) if line and what.startswith("expected") else ()
+    words = set(re.findall(r"\w+", source_lines(source.text)[line - 1])) if line and what.startswith("expected") else ()
     macro = next((macro for macro, _ in source.defines if macro in words), None)
     what += f"; `{macro}` is a macro with the launch's value, so yours needs another name" if macro else ""
     package = next((package for header, package in _PACKAGES.items() if f'"{header}"' in what), None)

@@ -167,10 +167,7 @@ def compile_launch(launch: Launch, architecture: str) -> bytes:
     found = re.search(rf"\.entry {re.escape(launch.kernel)}\((.*?)\)", ptx, re.DOTALL)
     sentence = ""
     if not found:
-        sentence = (
-            f"{launch.source.name} has no kernel named {launch.kernel}: it must hold "
-            f'extern "C" __global__ void {launch.kernel}(...).'
-        )
+        sentence = no_kernel(launch.source, launch.kernel)
     elif [int(bits) // 8 * int(many or 1) for bits, many in _PARAMETER.findall(found[1])] != wanted:
         passed = ", ".join(
             argument if isinstance(argument, str) else argument.dtype if isinstance(argument, Scalar)
@@ -182,6 +179,11 @@ def compile_launch(launch: Launch, architecture: str) -> bytes:
     if sentence:
         raise CompileError(sentence, sentence)
     return compile_source(launch.source, architecture)
+
+
+def no_kernel(source: Source, kernel: str) -> str:
+    """Return the sentence about a source that lacks a kernel."""
+    return f'{source.name} has no kernel named {kernel}: it must hold extern "C" __global__ void {kernel}(...).'
 
 
 def _bytes_of(argument: str | Scalar | TensorMap) -> int:

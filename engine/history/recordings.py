@@ -25,6 +25,7 @@ from engine.history.methods import method_of_peers, methods
 from engine.machine.rates import peak_of, rates_of
 from engine.plan import Key
 from engine.records import CACHE_STATES, Measurement, Plan, Rates, Settled, Timing
+from engine.records.json_text import read_json
 from engine.records.shipped import shipped
 from engine.records.words import cpu_named_in
 
@@ -131,7 +132,7 @@ def write_compressed(path: Path, content: Mapping[str, Any]) -> None:
 
 def read_compressed(path: Path) -> dict[str, Any]:
     """Read what `store` wrote."""
-    content: dict[str, Any] = json.loads(gzip.decompress(path.read_bytes()))
+    content: dict[str, Any] = read_json(gzip.decompress(path.read_bytes()))
     return content
 
 

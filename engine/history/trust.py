@@ -46,7 +46,7 @@ def judged(path: Path) -> list[Judgement]:
         recording = read(path)
         mine = entries_of(recording)
         whole = all(name in row for row in recording.rows.values() for name in COLUMNS if name not in KEY)
-    except (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, RecursionError, zlib.error) as error:
+    except (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, zlib.error) as error:
         return [Judgement("file", False, f"{path.name} is no recording that can be read: {reason_text(error)}.")]
     if not whole or not mine:
         return [Judgement("file", False, f"{path.name} has no rows of this catalogue, or lacks columns.")]

@@ -13,6 +13,7 @@ from unicodedata import name as character_name
 from engine.lab.signatures import function_name
 from engine.lab.top_level import declarations, uncommented
 from engine.records import CompileError, NotRunnable
+from engine.records.words import source_lines
 
 OF_DEVICE = frozenset(("__global__", "__device__", "__constant__", "__managed__", "__shared__"))
 LACKS = re.compile(r"is undefined|has no (?:actual )?member|not a template|incomplete type|not allowed|followed by")
@@ -133,7 +134,7 @@ def _of_missing_include(whole: str, error: CompileError) -> CompileError | None:
     if not error.line or _OWN_HEADER.search(whole) or not LACKS.search(str(error)):
         return None
     named = missed_name(str(error))
-    spaces = _SPACE.findall(uncommented(whole).splitlines()[error.line - 1]) if "followed by" in str(error) else []
+    spaces = _SPACE.findall(source_lines(uncommented(whole))[error.line - 1]) if "followed by" in str(error) else []
     for each in [named] if named else spaces:
         found = ((header, space) for header, space in (*_NUMBERS, *_DEVICE_HEADERS) if re.fullmatch(space, each))
         for header, _ in found:
@@ -159,7 +160,7 @@ def _of_host_library(whole: str, error: CompileError) -> CompileError | None:
     uses_std = USES_STD.search(whole) is not None
     bare_names = uses_std or not _OWN_HEADER.search(whole)  # else the header of the file may declare them
     own = (bare_name[1] if bare_name else missed_name(str(error))) if bare_names else ""
-    written = _QUALIFIED.findall(uncommented(whole).splitlines()[error.line - 1])
+    written = _QUALIFIED.findall(source_lines(uncommented(whole))[error.line - 1])
     for each in [of_std[1]] if of_std else [own or "", *written]:
         advice = next((said for names, said in _HOST_LIBRARY if re.fullmatch(names, each)), None)
         if advice:
@@ -170,7 +171,7 @@ def _of_host_library(whole: str, error: CompileError) -> CompileError | None:
 def better_reason(text: str, error: CompileError, dropped: Mapping[str, CompileError], whole: str) -> CompileError:
     """Return `error`, or a better reason: that of a declaration in its line that was removed, or what host code alone
     has."""
-    line = text.splitlines()[error.line - 1] if error.line else ""
+    line = source_lines(text)[error.line - 1] if error.line else ""
     cause = next((dropped[word] for word in re.findall(r"\w+", line) if word in dropped), None)
     strange = next((one for one in line if not one.isascii()), "")
     if strange and "unrecognized token" in str(error):

@@ -71,6 +71,7 @@ from engine.records import (
     Timing,
 )
 from engine.records.counters import COUNTERS, with_derived
+from engine.records.words import source_lines
 
 
 @dataclass(frozen=True)
@@ -217,7 +218,7 @@ class KernelRun:
             f"<td style='text-align:left'><code style='white-space:pre'>{escape(text)}</code></td>"
             + "".join(_cell(counted.get(number, {}).get(name, 0), most[name]) for name in _BESIDE_LINES)
             + "</tr>"
-            for number, text in enumerate(self.source.splitlines(), start=1)
+            for number, text in enumerate(source_lines(self.source), start=1)
         )
         told = "".join(f"<li>{escape(finding.message)}</li>" for finding in self.findings)
         return f"<ul>{told}</ul><table><tr><th></th><th>{escape(self.file_name)}</th>{head}</tr>{rows}</table>"

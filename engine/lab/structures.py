@@ -15,6 +15,7 @@ from engine.compile.nvrtc import EMULATED_ARCHITECTURE, compile_here
 from engine.compile.process import call_apart
 from engine.lab.top_level import declarations, is_left_out, members, parts, uncommented
 from engine.records import CompileError, NotRunnable, Source
+from engine.records.words import digits
 
 _ASKED = "kernel_ladder_fields"
 _ABOUT = re.compile(r"\b(?:const|volatile|struct|class|mutable|__restrict__|__restrict|__grid_constant__)\b|&")
@@ -125,8 +126,8 @@ def mixed_element(text: str, written: str) -> Element | None:
 
 def length_of(field: str) -> int:
     """Return how many values a field holds: 6 of `float a[2][3]`; 0: unknown."""
-    sizes = re.findall(r"\[([^\]]*)\]", field)
-    return prod(map(int, sizes)) if all(size.strip().isdigit() for size in sizes) else 0
+    sizes = [digits(size.strip()) for size in re.findall(r"\[([^\]]*)\]", field)]
+    return prod(size or 0 for size in sizes)
 
 
 def fields_in(text: str, written: str) -> dict[str, str] | None:

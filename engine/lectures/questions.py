@@ -156,7 +156,7 @@ def edges_of(value: float, every: Sequence[float]) -> list[float]:
 def _read(path: Path, changed: int, kernels: tuple[str, ...]) -> dict[str, Question]:
     """`changed`: the time of the file's last change."""
     try:
-        entries = tomllib.loads(path.read_text(encoding="utf-8")).get("question", [])
+        entries = tomllib.loads(path.read_text(encoding="utf-8-sig")).get("question", [])
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError, RecursionError) as error:
         raise BadQuestions(f"{path.name}: {reason_text(error)}.") from None
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):

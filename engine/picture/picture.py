@@ -23,6 +23,7 @@ from engine.catalogue import inputs_of, topic_of
 from engine.picture.frames import Frame, StepGroup, count_values, frame_of, group_steps
 from engine.plan import plan
 from engine.records import Launch, NotRunnable, Plan, Progress, RunFailed, Settled, Zero
+from engine.records.words import source_lines
 
 MOST_FRAMES = 600
 FEW_THREADS = 32  # of a block that shows the values of all frames
@@ -117,7 +118,7 @@ def picture_of(trace: Trace, n: int) -> Picture:
     arrays = [array for array in trace.arrays if (array.space, array.name) in met or _matrix(array, n)]
     beats = group_steps(trace.steps)
     frames = _frames(beats[:MOST_FRAMES], arrays, every=trace.threads <= FEW_THREADS)
-    lines = trace.source.splitlines()
+    lines = source_lines(trace.source)
     told = sorted({step.line for step in trace.steps})
     return Picture(
         kernel=trace.kernel,

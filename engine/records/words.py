@@ -45,6 +45,18 @@ def whole_number(text: str) -> int:
     return int(plain)
 
 
+def source_lines(text: str) -> list[str]:
+    """Return the lines of a source as compilers and editors count them: `splitlines` also ends one at a form feed and
+    at separators of Unicode."""
+    lines = text.replace("\r\n", "\n").split("\n")
+    return lines if lines[-1] else lines[:-1]
+
+
+def digits(text: str) -> int | None:
+    """Return the number that a text of digits alone is; None for any other text, and for more than 18 digits."""
+    return int(text) if text.isdecimal() and len(text) <= 18 else None
+
+
 def without_halves(text: str) -> str:
     """Return the text with a sign for each half of a letter that JavaScript keeps as two: no file can hold a half."""
     return _HALF.sub("\ufffd", text)

@@ -14,11 +14,7 @@ from engine.sheets.sheet import Question, Verdict
 
 _LONGEST = 80  # characters of a number with its unit
 _SUPERSCRIPT = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
-_BEFORE = (
-    r"(?:(?:about|around|approx(?:imately)?|roughly|circa|ca|etwa|rund|exactly|genau|all|a|the|my|answer|sum|it|is|are|i|"
-    r"get|factor|of|by|[#=~≈x×])"
-    r"[\s.:]*)*"
-)
+_BEFORE = r"((?:[#=~≈×][\s.:]*|x(?=[\d.])|[^\W\d_]+[\s.:,]+)*)"  # "about", "the answer is", "it touches"
 _DIGITS = r"(?:\d{1,3}(?:[.,'_\s]\d{3})+|\d+)(?:[.,]\d+)?|\.\d+"
 _FACTOR = rf"[+-]?(?:{_DIGITS})\.?(?:e[+-]?\d+)?(?:\s*(?:\^|\*\*)\s*\d+)?"
 _PRODUCT = rf"{_FACTOR}(?:\s*[*/·×x]\s*{_FACTOR})*"
@@ -28,6 +24,20 @@ _NUMBER = re.compile(rf"{_BEFORE}({_TERM}){_UNIT}(\D*)")
 # A term in brackets beside an operator: (4096/16)^3, 2 * (32 * 32).
 _BRACKETS = re.compile(rf"(?<=[*/·×x+])\s*\(\s*({_TERM})\s*\)|\(\s*({_TERM})\s*\)(?=\s*[*/·×x^+])")
 _UNDECIDED = re.compile(r"\b(?:or|oder|not|nicht|to|bis|and|und|more|less)\b|[?+±]")
+_NOT_ITSELF = re.compile(  # before a number: it is another one
+    r"\b(?:than|least|most|under|over|below|above|almost|nearly|between|except|without|minus|no|non|never|kein\w*|ohne|"
+    r"mehr|weniger|mindestens|höchstens|über|unter|fast|zwischen|außer)\b"
+)
+_WORDS = re.findall(
+    r"\w+", "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
+)
+_NUMBER_WORDS = {word: str(number) for number, word in enumerate(_WORDS)} | {"thirty-two": "32", "sixty-four": "64"}
+_NUMBER_WORD = re.compile(  # "one" only at the beginning: "each one"
+    rf"\b(?:{'|'.join(sorted({*_NUMBER_WORDS} - {'one'}, key=len, reverse=True))})\b(?!-)|^one\b"
+)
+_PARTS = {"half": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "sixth": 6, "eighth": 8, "sixteenth": 16}
+_OF = re.compile(r"(?<=\d)\s+(?:out\s+)?of\s+(?:the\s+|all\s+)?(\d+)\b(?![\s-]*(?:byte|bit))")
+_PART = re.compile(rf"\b(\d+|an?)[\s-]({'|'.join(_PARTS)})s?\b")
 _PERCENT = re.compile(r"%|per ?cent|prozent", re.IGNORECASE)
 _UNITS = re.compile(
     r"\b(?:bit|byte|sector|warp|thread|lane|block|iteration|instruction|operation|bank|word|second)s?\b"
@@ -47,8 +57,9 @@ _SPELLINGS = tuple(
         (r"\b1\s*<<\s*(\d+)", r"2^\1"),
         (r"(?<=\d)\s*[÷:]\s*(?=\d)", "/"),
         (r"(?<=\d)\s+\d+-(?=(?:byte|bit)\b)", " "),
+        (r"\b(\d+)\s+(\d+\s*/\s*\d+)\b", r"\1+\2"),
         (r"(?<=[a-z])\s+of\s+\d+[\s-]*(?:byte|bit)s?\b", ""),
-        (r"^[a-z]\s*[=:]", ""),
+        (r"^(?:(?:at|if|for|when)\s+)?[a-z]\s*[=:]", ""),
     )
 )
 _OTHER_BASE = re.compile(r"\b0(?:x[0-9a-f]{1,16}|b[01]{1,64})\b")
@@ -104,8 +115,11 @@ def _letter(question: Question, words: str) -> str:
     choices = {letter: _plain(choice) for letter, choice in question.lettered.items()}
     for plain in (whole, _BEFORE_LETTER.sub("", whole)):  # a choice may begin with such a word itself
         both = _LETTERED.fullmatch(plain)
-        if both and both[1] in choices and _begins(choices[both[1]], _plain(both[2])):
-            return both[1]
+        if both and both[1] in choices:
+            rest = _plain(both[2])
+            part_of = [each for each in choices if len(rest) >= _LEAST and rest in choices[each]]
+            if _begins(choices[both[1]], rest) or part_of == [both[1]]:
+                return both[1]
         named = [each for each in choices if choices[each] == plain] or [
             each for each in choices if _begins(choices[each], plain)
         ]
@@ -129,14 +143,17 @@ def _met(question: Question, number: float) -> bool:
 
 def _numbers(words: str, percent: bool) -> list[set[float]]:
     """Return the readings of a number: 16777216, 16,777,216, 16.777.216, 2^24, 2^(24), 1 << 24, 2 * 32 * 32, 16M, 0,5,
-    50 %, 1e-3, 5 sectors, 5 32-byte sectors, 8 KB, about 5, s = 5, 16777216 (2^24): a set for each time that it is
-    written. With one point before three digits there are two. `percent`: a number without a percent sign may be the
-    fraction. []: no number, or several."""
+    50 %, 1e-3, 5 sectors, 5 32-byte sectors, 8 KB, about 5, s = 5, 16777216 (2^24), five, 66 2/3, two thirds, 5 of 16:
+    a set for each time that it is written. With one point before three digits there are two. `percent`: a number
+    without a percent sign may be the fraction. []: no number, or several."""
     plain = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹]+", lambda found: "^" + found[0].translate(_SUPERSCRIPT), words.strip().lower())
     plain = re.sub("(?<=[0-9])(?=[¼-¾⅐-⅞])", "+", plain)  # 12½
     plain = normalize("NFKC", plain).replace("⁄", "/").replace("−", "-").strip('*`"=≈~ ')
     plain = plain if ")" in plain[:-1] else plain.lstrip("( ")
     plain = _OTHER_BASE.sub(lambda found: str(int(found[0], 0)), plain)
+    plain = _NUMBER_WORD.sub(lambda found: _NUMBER_WORDS[found[0]], plain)
+    plain = _PART.sub(lambda found: f"{'1' if found[1][0] == 'a' else found[1]}/{_PARTS[found[2]]}", plain)
+    plain = _OF.sub(r"/\1" if percent else "", plain)
     for pattern, read in _SPELLINGS:
         plain = pattern.sub(read, plain)
     while (inner := _BRACKETS.search(plain)) and len(values := _values(inner[1] or inner[2])) == 1:
@@ -147,12 +164,12 @@ def _numbers(words: str, percent: bool) -> list[set[float]]:
         if found and not re.search(r"\d", part) and not _UNDECIDED.search(part):
             continue  # a remark in brackets
         one = _NUMBER.fullmatch(part.strip()) if len(part) <= _LONGEST else None
-        if one is None or _UNDECIDED.search(one[3]):
+        if one is None or _UNDECIDED.search(one[4]) or _UNDECIDED.search(one[1]) or _NOT_ITSELF.search(one[1]):
             return []
-        values = {value * _PREFIXES[one[2]] for value in _values(one[1])}
+        values = {value * _PREFIXES[one[3]] for value in _values(one[2])}
         if not values:
             return []
-        is_fraction = percent and not _PERCENT.search(one[3])
+        is_fraction = percent and not _PERCENT.search(one[4])
         found.append(values | {100 * value for value in values} if is_fraction else values)
     return found
 

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from unicodedata import normalize
 
 from engine.sheets.sheet import ATTEMPTS, HINTS, SOLUTION, Sheet, Verdict
 from engine.store import progress
@@ -19,7 +20,8 @@ LONGEST_ANSWER = 200
 
 def plain_name(text: str) -> str:
     """Return a name as owners have it: printable, with single spaces, and at most LONGEST letters."""
-    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())[:LONGEST]
+    whole = normalize("NFC", text)  # a letter and its accent: one sign on one system, two on another
+    return " ".join("".join(letter if letter.isprintable() else " " for letter in whole).split())[:LONGEST]
 
 
 WORDS = {True: "passed", False: "missed", None: "not checked"}

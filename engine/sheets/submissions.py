@@ -75,7 +75,7 @@ def unpack(archive: Path, folder: Path, wanted: Sequence[str]) -> dict[str, str]
     refused: dict[str, str] = {}
     try:
         with zipfile.ZipFile(archive) as packed:
-            entries = [each for each in packed.infolist() if not each.is_dir() and _is_plain(each, wanted)]
+            entries = [each for each in packed.infolist() if not each.is_dir() and _is_wanted(each, wanted)]
             if len(entries) > MOST_FILES or sum(min(each.file_size, SOURCE_BYTES) for each in entries) > MOST_BYTES:
                 raise NotRunnable(f"{archive.name} holds more than {MOST_FILES:,} files or {MOST_BYTES >> 20} MB.")
             if not entries:
@@ -85,16 +85,17 @@ def unpack(archive: Path, folder: Path, wanted: Sequence[str]) -> dict[str, str]
                 )
             if any(each.flag_bits & _ENCRYPTED for each in entries):
                 raise NotRunnable(f"{archive.name} is encrypted: unpack it, and grade the folder.")
-            skipped = int(_common(entries))  # a folder that all entries share is that of the archive
+            whole = _common([_parts_of(each) for each in entries if not _fault_of(each)])
             for each in entries:
-                parts = PurePosixPath(each.filename).parts[skipped:]
+                parts = _parts_of(each)
+                parts = parts[1:] if len(parts) > 2 and parts[0] == whole else parts
                 entry = parts[0]
                 own = parts[1:] if len(parts) > 1 else (student_of(entry)[1] or entry,)
                 name = _folder_name(entry, len(parts) > 1).encode(errors="replace")[:LONGEST]
                 place = folder / name.decode(errors="ignore")
                 place.mkdir(exist_ok=True)
-                content = packed.open(each).read(SOURCE_BYTES + 1)
-                if why := _unwritten(place.joinpath(*own), content):
+                why = _fault_of(each) or _unwritten(place.joinpath(*own), packed.open(each).read(SOURCE_BYTES + 1))
+                if why:
                     refused[place.name] = f"{own[-1][:SHOWN]}{' …' * (len(own[-1]) > SHOWN)} {why}"
     except UNREADABLE as error:
         raise NotRunnable(f"{archive.name} cannot be unpacked: {reason_text(error)}.") from None
@@ -116,17 +117,33 @@ def _unwritten(path: Path, content: bytes) -> str:
     return ""
 
 
-def _is_plain(entry: zipfile.ZipInfo, wanted: Sequence[str]) -> bool:
-    """Return whether an entry is a file that is read: no link, and inside the archive's own folder."""
-    path = PurePosixPath(entry.filename.replace("\\", "/"))
-    hidden = any(part.startswith((".", "__MACOSX")) for part in path.parts)
-    link = (entry.external_attr >> 16) & 0o170000 == 0o120000
-    return path.suffix in wanted and not link and not path.is_absolute() and ".." not in path.parts and not hidden
+def _path_of(entry: zipfile.ZipInfo) -> PurePosixPath:
+    return PurePosixPath(entry.filename.replace("\\", "/"))  # as old programs for Windows write it
 
 
-def _common(entries: Sequence[zipfile.ZipInfo]) -> bool:
-    paths = [PurePosixPath(each.filename).parts for each in entries]
-    return len({parts[0] for parts in paths}) == 1 and all(len(parts) > 2 for parts in paths)
+def _parts_of(entry: zipfile.ZipInfo) -> tuple[str, ...]:
+    """Return the folders and the name of an entry, without what leads out of the archive's own folder."""
+    return tuple(part for part in _path_of(entry).parts if part.strip("/") not in ("", ".."))
+
+
+def _is_wanted(entry: zipfile.ZipInfo, wanted: Sequence[str]) -> bool:
+    """Return whether an entry could be a student's file: by its ending, and not hidden."""
+    hidden = any(part.startswith((".", "__MACOSX")) for part in _parts_of(entry))
+    return _path_of(entry).suffix in wanted and not hidden
+
+
+def _fault_of(entry: zipfile.ZipInfo) -> str:
+    """Return why an entry is not read, or ""."""
+    path = _path_of(entry)
+    if path.is_absolute() or ".." in path.parts:
+        return "leads out of the archive's folder."
+    return "is a link: hand in the file itself." if (entry.external_attr >> 16) & 0o170000 == 0o120000 else ""
+
+
+def _common(paths: Sequence[tuple[str, ...]]) -> str:
+    """Return the folder that all entries share, which is that of the archive; "" if there is none."""
+    shared = len({parts[0] for parts in paths}) == 1 and all(len(parts) > 2 for parts in paths)
+    return paths[0][0] if shared else ""
 
 
 def _folder_name(entry: str, is_folder: bool) -> str:

@@ -90,6 +90,6 @@ class Table:
 def table_in(path: Path, where: str) -> Table:
     """Return the entries of a TOML file; `where` begins every refusal. NotRunnable: it cannot be read."""
     try:
-        return Table(where, tomllib.loads(path.read_text(encoding="utf-8")))
+        return Table(where, tomllib.loads(path.read_text(encoding="utf-8-sig")))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError, RecursionError) as error:
         raise NotRunnable(f"{where} cannot be read: {reason_text(error)}.") from None

@@ -6,6 +6,7 @@ back_up(Path("monday.zip"))      restore(Path("monday.zip"))      of_person("Ada
 from __future__ import annotations
 
 import contextlib
+import shutil
 import sqlite3
 import tempfile
 import zipfile
@@ -37,12 +38,15 @@ def back_up(path: Path) -> int:
         live, to = sqlite3.connect(folder / FILE), sqlite3.connect(copy)
         with contextlib.closing(live), contextlib.closing(to):
             live.backup(to)
-        with written_whole(path, 0o600) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as made:
+        whole = Path(scratch) / "backup.zip"  # not in place: an archive needs a file that can be read back
+        with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as made:
             made.write(copy, FILE)
             for name in BESIDE:
                 if (folder / name).is_file():
                     made.write(folder / name, name)
-    return path.stat().st_size
+        with written_whole(path, 0o600) as file, whole.open("rb") as ready:
+            shutil.copyfileobj(ready, file)
+        return whole.stat().st_size
 
 
 def restore(path: Path) -> Path | None:

@@ -170,3 +170,9 @@ def test_a_refusal_shows_only_the_beginning_of_a_long_word(said: Callable[[], ob
     with pytest.raises((NotRunnable, CompileError)) as refusal:
         said()
     assert len(str(refusal.value)) < 400 and "A" * 30 in str(refusal.value) and "…" in str(refusal.value)
+
+
+@pytest.mark.parametrize("length", ["9" * 5000, "²", "N", ""])
+def test_a_field_whose_length_is_no_number_is_proposed_all_the_same(length: str) -> None:
+    text = f"struct S {{ int a[{length}]; }};\n__global__ void k(S *x) {{ x[0].a[0] = 1; }}"
+    assert propose_setup(text).kernel == "k"

@@ -64,6 +64,11 @@ def test_a_folder_of_ones_own_is_a_sheet(folder: Path) -> None:
     assert load(folder).title == "Another one", "it is read again when it was written again"
 
 
+def test_a_sheet_that_an_editor_of_windows_wrote_is_read(folder: Path) -> None:
+    (folder / "sheet.toml").write_bytes(b"\xef\xbb\xbf" + GOOD.replace("\n", "\r\n").encode())
+    assert load(folder).title == "A sheet"
+
+
 def test_a_rung_is_handed_out_without_its_header_and_under_the_name_that_is_asked_for(folder: Path) -> None:
     start = load(folder).start
     assert start.startswith('extern "C" __global__ void reduce_sequential(') and "Fixes" not in start

@@ -78,6 +78,7 @@ def test_the_beginning_of_one_choice_names_it() -> None:
     found = [answered(both, words) for words in ("none: two", "none: t", "neither", "none")]
     assert [one.passed for one in found] == [True, True, False, False]
     assert [one.sentence for one in found[2:]] == ["No.", NO_LETTER]
+    assert answered(replace(both, answer="a"), "a) the one").passed and not answered(both, "b) none of both").passed
 
 
 @pytest.mark.parametrize("words", ["8.192", "8,192", "8192", "8 KB", "8 kilobytes", "8192 Byte"])
@@ -89,7 +90,9 @@ def test_a_point_before_three_digits_may_part_thousands(words: str) -> None:
 @pytest.mark.parametrize(
     ("words", "right"),
     [("12.5", True), ("12,5 %", True), ("0.125", True), ("1/8", True), ("1/8 = 12.5%", True), ("12.5% (4/32)", True),
-     ("0.125 %", False), ("0,125", True), ("(1/8)", True), ("8", False), ("1/8 (0.12)", False)],
+     ("0.125 %", False), ("0,125", True), ("(1/8)", True), ("8", False), ("1/8 (0.12)", False),
+     ("an eighth", True), ("4 of 32", True), ("one eighth", True), ("12 1/2", True),
+     ("two eighths", False), ("eight", False)],
 )  # fmt: skip
 def test_a_percentage_may_be_written_as_a_fraction(words: str, right: bool) -> None:
     asked = replace(question(12.5), aim="What percentage of the bytes?")
@@ -101,13 +104,19 @@ def test_a_percentage_may_be_written_as_a_fraction(words: str, right: bool) -> N
     ["s = 16", "n=16", "exactly 16", "all 16", "I get 16", "16 (all)", "#16", "**16**", "`16`", '"16"', "2^{4}",
      "2^(4)", "1 << 4", "1<<4", "512:32", "512 ÷ 32", "16 32-byte sectors", "0x10", "0b10000", "8 + 8", "4+4+4+4",
      "pow(2,4)", "pow(2, 4)", "2 to the power of 4", "2 to the 4th", "2 hoch 4", "１６", "32⁄2", "(2^4)", "2 * (4 + 4)",
+     "sixteen", "Sixteen passes", "it touches 16", "the warp takes 16 passes.", "stride 16", "s is 16", "at s=16",
+     "16 of 16", "16 out of the 32", "thirty-two / 2", "15 2/2",
      "(32/8)^2", "(8 / 2)²", "2*(4*2) = 16", "0.016 thousand", "15½ + ½"],
 )  # fmt: skip
 def test_other_spellings_of_a_number_are_read(words: str) -> None:
     assert answered(question(16.0), words).passed and not answered(question(15.0), words).passed
 
 
-@pytest.mark.parametrize("words", ["five", "5 or 4", "5 (or not)", "4-5", "5+", "0 of 16", "no idea", "?"])
+@pytest.mark.parametrize(
+    "words",
+    ["5 or 4", "5 (or not)", "4-5", "5+", "no idea", "?", "at most 5", "fewer than five", "no 5", "four or five",
+     "under 5 sectors", "minus 5", "x " * 39, "a, " * 26 + "5 or"],
+)  # fmt: skip
 def test_an_answer_without_one_number_is_told_so(words: str) -> None:
     assert answered(question(5.0), words) == Verdict("why", False, NO_NUMBER)
     assert answered(question(5.0), "4").sentence == "No."

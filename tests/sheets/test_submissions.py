@@ -57,15 +57,22 @@ def test_an_archive_gives_a_folder_for_each_student(tmp_path: Path, files: dict[
 
 
 def test_an_archive_writes_nothing_outside_and_nothing_large(tmp_path: Path) -> None:
-    link = zipfile.ZipInfo("bob/link.cu")
+    """A file that leads outside, or elsewhere, is named with its student."""
+    link = zipfile.ZipInfo("hw/bob/link.cu")
     link.external_attr = 0o120777 << 16
-    made = archive(tmp_path / "all.zip", {"../out.cu": "x", "/etc/x.cu": "x", "ann/a.cu": "x" * (SOURCE_BYTES + 99)})
+    large, outside = "x" * (SOURCE_BYTES + 99), {"../out.cu": "x", "/etc/x.cu": "x", "hw/cleo/../../../y.cu": "x"}
+    made = archive(tmp_path / "all.zip", outside | {"hw/ann/a.cu": large, "hw\\dora\\mine.cu": RIGHT})
     with zipfile.ZipFile(made, "a") as packed:
         packed.writestr(link, "/etc/passwd")
     (folder := tmp_path / "in").mkdir()
-    unpack(made, folder, WANTED)
-    assert [str(path.relative_to(folder)) for path in folder.rglob("*.cu")] == ["ann/a.cu"]
-    assert (folder / "ann" / "a.cu").stat().st_size == SOURCE_BYTES + 1 and not (tmp_path / "out.cu").exists()
+    named = unpack(made, folder, WANTED)
+    found = {str(path.relative_to(folder)): path.stat().st_size for path in folder.rglob("*.cu")}
+    assert found == {"ann/a.cu": SOURCE_BYTES + 1, "dora/mine.cu": len(RIGHT)} and not (tmp_path / "out.cu").exists()
+    assert {*named} == {"out", "etc", "cleo", "bob"} and sentence("sheets.link-in-archive", named["bob"])
+    assert sentence("sheets.out-of-archive", named["out"])
+    assert {named[name].partition(" ")[2] for name in ("out", "etc", "cleo")} == {named["out"].partition(" ")[2]}
+    grades = {one.entry: one.reason for one in handed_in(load(SHEET), [folder], named)}
+    assert named.items() <= grades.items() and grades["dora"] is None
     (tmp_path / "no.zip").write_text("no archive")
     with refused("sheets.no-archive", NotRunnable):
         unpack(tmp_path / "no.zip", folder, WANTED)

@@ -12,6 +12,7 @@ import pytest
 
 from engine.commands import main
 from engine.records import NotRunnable
+from engine.sheets.progress import plain_name
 from engine.store import database, drafts, keeping, progress
 from engine.store.keeping import owner_of_drafts
 
@@ -91,6 +92,32 @@ def test_what_is_no_backup_is_refused_and_changes_nothing(tmp_path: Path, capsys
             keeping.restore(tmp_path / name)
         assert main(["store", "restore", str(tmp_path / name)]) == 2
     assert progress.load("Ada", "first-saxpy") == {"answer": "passed"}
+
+
+def test_a_backup_goes_into_a_file_that_cannot_be_read_back(capsys: pytest.CaptureFixture[str]) -> None:
+    fill()
+    assert main(["store", "backup", "/dev/null"]) == 0 and " 0 bytes" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("command", "status"),
+    [("history export", 3), ("votes", 3), ("progress", 3), ("store person Ada", 2), ("store person Ada --delete", 2),
+     ("store end-term --before 2026-01-01", 2)],
+)  # fmt: skip
+def test_of_a_damaged_store_no_command_says_that_it_holds_nothing(
+    command: str, status: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (database.folder()).mkdir(parents=True, exist_ok=True)
+    (database.folder() / database.FILE).write_bytes(b"SQLite format 3\0" + bytes(range(256)) * 30)
+    assert main(command.split()) == status
+    out, errors = capsys.readouterr()
+    assert out == "" and "not a database" in errors
+
+
+def test_a_name_is_found_however_its_accents_are_typed(capsys: pytest.CaptureFixture[str]) -> None:
+    progress.save(plain_name("Jose\u0301"), "first-saxpy", "answer", "passed")
+    for typed in ("Jos\u00e9", "Jose\u0301"):
+        assert main(["store", "person", typed]) == 0 and "first-saxpy" in capsys.readouterr().out
 
 
 def test_one_person_is_shown_and_deleted_and_nobody_else(capsys: pytest.CaptureFixture[str]) -> None:

@@ -21,12 +21,13 @@ BESIDE = ({}, {"ladder": "harris", "start": "rung", "look": "banks", "sweep": "s
           {"ladder": "cooper", "sweep": "elements", "look": "change", "start": "stencil"},
           {"text": pack(SUM), "launched": CALL, "size": "64", "watch": "stride", "lines": "15-16"})  # fmt: skip
 LINK = "[a](https://evil.example)"
+LONG = "9" * 5000  # more digits than Python makes a number of
 ODD = (
     "", " ", "foo", "a__b", "__", "-1", "0", "1", "3.5", "1e9", "2^64", "2^999999", "9" * 30, "nan", "٣", "²",
     "None", "auto", "gpu", "gpu:", "gpu:NVIDIA T4", "emulator:1", "independent:", "independent:x", "waves:0",
     "waves:-1", "int7", "true",
     ",", ",,", "a,b,c", "32,foo", "1,1,1", "../x", "/etc/passwd", "a/b", "\\", "%00", "\n", "\u202e", "é" * 50,
-    "x" * 5000, "<b>", LINK, "`", "$x$", "saxpy(1)", "f<<<1, 1>>>()", "sum(", "{}", "[]", "0x10",
+    "x" * 5000, LONG, f"waves:{LONG}", "<b>", LINK, "`", "$x$", "saxpy(1)", "f<<<1, 1>>>()", "sum(", "{}", "[]", "0x10",
 )  # fmt: skip
 
 
@@ -41,6 +42,7 @@ def opens(app: AppTest, address: dict[str, str]) -> str | None:
 @pytest.mark.sampled(quick=4)
 @pytest.mark.parametrize(("page", "name", "value"), [
     ("sweep", "device", "foo"), ("sweep", "device", "gpu:"), ("lab", "draft", "a__b"), ("", "device", "foo"),
+    ("debugger", "lines", LONG), ("inside", "warp", LONG), ("", "schedule", f"independent:{LONG}"),
 ])  # fmt: skip
 def test_an_odd_value_is_no_traceback(page: str, name: str, value: str) -> None:
     opened(page, **{name: value})

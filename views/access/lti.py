@@ -16,10 +16,11 @@ import os
 import secrets
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
+from math import nan
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
@@ -30,6 +31,7 @@ from starlette.routing import Route
 
 from engine.records import NotRunnable
 from engine.records.json_text import read_json
+from engine.records.words import without_halves
 from engine.sheets.folder import names
 from engine.sheets.progress import plain_name
 from engine.sheets.table import table_in
@@ -82,7 +84,8 @@ def _platforms_in(path: Path) -> tuple[Platform, ...]:
     for each in table.tables("platform"):
         addresses = {name: each.text(name) for name in ("login_url", "token_url", "keys_url")}
         for name, address in addresses.items():
-            if urlsplit(address).scheme != "https" and urlsplit(address).hostname not in ("127.0.0.1", "localhost"):
+            host = host_of(address)
+            if not host or (urlsplit(address).scheme != "https" and host not in ("127.0.0.1", "localhost")):
                 raise each.refusal(f"`{name}` is no https address")
         deployments = tuple(each.several("deployments", str, "a text", ()))
         found.append(Platform(each.text("issuer"), each.text("client_id"), **addresses, deployments=deployments))
@@ -101,8 +104,18 @@ def said() -> str:
             f"{SETTINGS} asks for LTI, which needs packages that are not installed ({', '.join(missing)}): "
             'pip install "streamlit[auth]" -c constraints.txt'
         )
-    hosts = ", ".join(urlsplit(one.issuer).hostname or one.issuer for one in found)
+    hosts = ", ".join(host_of(one.issuer) or one.issuer for one in found)
     return f"Students may also come from {hosts}." if found else ""
+
+
+def host_of(address: str) -> str:
+    """Return the host of an address, "" if it has none."""
+    try:
+        parts = urlsplit(address)
+        _ = parts.port
+        return parts.hostname or ""
+    except ValueError:  # an unfinished address of IPv6, or no number of a port
+        return ""
 
 
 def key() -> Any:
@@ -153,8 +166,8 @@ async def _launch(request: Request) -> Response:
         claims, platform = await verified(given.get("id_token", ""), _nonce_in(given.get("state", "")))
     except (Refused, NotRunnable) as refused:
         return _told(str(refused))
-    browser = sha256(f"{platform.issuer} {claims['sub']}".encode()).hexdigest()[:16]
-    role, name = role_of(claims.get(f"{_CLAIM}roles") or ()), name_of(claims)
+    browser = sha256(f"{platform.issuer} {_text(claims['sub'])}".encode()).hexdigest()[:16]
+    role, name = role_of(_texts(claims.get(f"{_CLAIM}roles"))), name_of(claims)
     sheet = sheet_of(claims)
     await asyncio.to_thread(_remember, owner_of_drafts(browser), name, sheet, claims, platform)
     query = urlencode({key: value for key, value in (("sheet", sheet), ("student", name)) if value})
@@ -166,10 +179,11 @@ async def _launch(request: Request) -> Response:
 def _remember(owner: str, name: str, sheet: str, claims: Mapping[str, Any], platform: Platform) -> None:
     if name:
         store.remember_name(owner, name)
-    told = claims.get(_ENDPOINT) or {}
-    if sheet and told.get("lineitem") and SCORE in (told.get("scope") or ()):
+    told = _table(claims.get(_ENDPOINT))
+    lineitem = _text(told.get("lineitem"))
+    if sheet and host_of(lineitem) and SCORE in _texts(told.get("scope")):
         place = {"issuer": platform.issuer, "client_id": platform.client_id, "user": claims["sub"],
-                 "lineitem": told["lineitem"]}  # fmt: skip
+                 "lineitem": lineitem}  # fmt: skip
         store.save_return(owner, sheet, json.dumps(place))
 
 
@@ -202,13 +216,13 @@ async def verified(token: str, nonce: str) -> tuple[Mapping[str, Any], Platform]
     deployment = claims.get(f"{_CLAIM}deployment_id")
     checks = {
         "it is for another tool": _client_in(claims) == platform.client_id and claims.get("iss") == platform.issuer,
-        "it is too old": float(claims.get("exp", 0)) > now - _CLOCKS_S,
-        "it is of the future": float(claims.get("iat", 0)) < now + _CLOCKS_S,
-        "it answers another sign-in": hmac.compare_digest(str(claims.get("nonce")).encode(), nonce.encode()),
+        "it is too old": _number(claims.get("exp")) > now - _CLOCKS_S,
+        "it is of the future": _number(claims.get("iat", 0)) < now + _CLOCKS_S,
+        "it answers another sign-in": hmac.compare_digest(_text(claims.get("nonce")).encode(), nonce.encode()),
         "its version is not 1.3.0": claims.get(f"{_CLAIM}version") == "1.3.0",
         "it opens no resource": claims.get(f"{_CLAIM}message_type") == "LtiResourceLinkRequest",
         "its deployment is not set up here": not platform.deployments or deployment in platform.deployments,
-        "it names nobody": bool(claims.get("sub")),
+        "it names nobody": bool(_text(claims.get("sub"))),
     }
     for why, holds in checks.items():
         if not holds:
@@ -234,7 +248,7 @@ async def _signed_claims(token: str, platform: Platform) -> Mapping[str, Any]:
         try:
             found = jwt.decode(token, KeySet.import_key_set(await _keys_of(platform, again)), algorithms=["RS256"])
             return dict(found.claims)
-        except (JoseError, ValueError, RecursionError):
+        except (JoseError, ValueError, TypeError, KeyError, RecursionError):  # also keys of another form
             continue
     raise Refused("The learning platform's launch is refused: its signature is wrong.")
 
@@ -259,10 +273,10 @@ async def _keys_of(platform: Platform, again: bool) -> Any:
     return found
 
 
-def role_of(roles: Any) -> str:
+def role_of(roles: Sequence[str]) -> str:
     """Return the role that a platform's roles give. Only those in the course count: who teaches elsewhere may be a
     student here. The address of each ends with its name, or a short one is the name."""
-    ends = {str(one).rpartition("#")[2] for one in roles if "/membership" in str(one) or ":" not in str(one)}
+    ends = {one.rpartition("#")[2] for one in roles if "/membership" in one or ":" not in one}
     if "TeachingAssistant" in ends:
         return ASSISTANT.name
     return PRESENTER.name if ends & {"Instructor", "Administrator"} else STUDENT.name
@@ -270,21 +284,45 @@ def role_of(roles: Any) -> str:
 
 def name_of(claims: Mapping[str, Any]) -> str:
     """Return the student's name, "" if the platform keeps it to itself."""
-    told = claims.get("name") or " ".join(filter(None, (claims.get("given_name"), claims.get("family_name"))))
-    return plain_name(str(told))
+    parts = (_text(claims.get("given_name")), _text(claims.get("family_name")))
+    return plain_name(_text(claims.get("name")) or " ".join(filter(None, parts)))
 
 
 def sheet_of(claims: Mapping[str, Any]) -> str:
     """Return the sheet of a launch: its own parameter `sheet`, or that of the address that it wants opened; "" if there
     is no such sheet."""
-    own = (claims.get(f"{_CLAIM}custom") or {}).get("sheet")
-    asked = parse_qs(urlsplit(str(claims.get(f"{_CLAIM}target_link_uri") or "")).query).get("sheet", [""])[0]
-    found = str(own or asked)
+    own = _text(_table(claims.get(f"{_CLAIM}custom")).get("sheet"))
+    query = _text(claims.get(f"{_CLAIM}target_link_uri")).partition("?")[2].partition("#")[0]
+    found = own or parse_qs(query).get("sheet", [""])[0]
     return found if found in names() else ""
+
+
+# A platform may sign a claim of any form; one of another form counts as none.
+
+
+def _text(claim: Any) -> str:
+    return without_halves(claim) if isinstance(claim, str) else ""
+
+
+def _texts(claim: Any) -> list[str]:
+    return [one for one in claim if isinstance(one, str)] if isinstance(claim, list) else []
+
+
+def _table(claim: Any) -> Mapping[str, Any]:
+    return claim if isinstance(claim, dict) else {}
+
+
+def _number(claim: Any) -> float:
+    """Return a number, or NaN, for which no comparison holds."""
+    try:
+        return float(claim) if isinstance(claim, int | float) else nan
+    except OverflowError:
+        return nan
 
 
 # ---- the state between the steps
 
+_STARTED = int(time.time())
 _used: dict[str, float] = {}  # nonces of launches -> when they came
 _lock = threading.Lock()
 
@@ -300,7 +338,7 @@ def _nonce_in(state: str) -> str:
     at, _, nonce = payload.partition(".")
     if not nonce or not hmac.compare_digest(proof.encode(), policy.proof_of(_STATE, payload).encode()):
         raise Refused("This sign-in did not begin here: open the sheet in the learning platform again.")
-    if time.time() - int(at) > WAITS_S:
+    if int(at) < max(_STARTED, time.time() - WAITS_S):  # the nonces before the start are forgotten
         raise Refused("This sign-in took too long: open the sheet in the learning platform again.")
     return nonce
 

@@ -55,7 +55,7 @@ def _send(owner: str, sheet: str, place: dict[str, Any], score: dict[str, Any]) 
         time.sleep(pause)
         try:
             _post(place, score)
-        except (httpx.HTTPError, NotRunnable, OSError, ValueError, KeyError) as error:
+        except (httpx.HTTPError, httpx.InvalidURL, NotRunnable, OSError, ValueError, TypeError, KeyError) as error:
             trouble = f"{type(error).__name__}: {error}"
             _said[owner, sheet] = f"{told} did not reach {_host(place)} yet: what you passed stays passed here."
             continue
@@ -103,7 +103,7 @@ def _access(client: Any, platform: Platform) -> str:
 
 
 def _host(place: dict[str, Any]) -> str:
-    return urlsplit(str(place["issuer"])).hostname or str(place["issuer"])
+    return lti.host_of(str(place["issuer"])) or str(place["issuer"])
 
 
 def _log(sheet: str, place: dict[str, Any], outcome: str) -> None:

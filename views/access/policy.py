@@ -22,6 +22,7 @@ import streamlit as st
 from starlette.responses import Response
 
 from engine.compile.confinement import check_confinement, missing_confinement
+from engine.compile.limits import read_file
 from engine.records import NotRunnable
 from engine.service.limits import Limits
 from engine.store import database
@@ -156,7 +157,11 @@ def generate_keys() -> dict[str, str]:
 def keys_in_file(path: Path) -> tuple[dict[str, str], bool]:
     """Return the keys in a file, and whether the file was missing and has been made. BadKeys, OSError."""
     made = write_once(path, "".join(f"{role} = {key}\n" for role, key in generate_keys().items()))
-    return parse_keys(path.read_text(encoding="utf-8")), made
+    try:
+        text, _ = read_file(path)  # of any editor: Notepad writes a mark, or UTF-16
+    except NotRunnable as refused:
+        raise BadKeys(str(refused)) from None
+    return parse_keys(text), made
 
 
 def write_once(path: Path, text: str) -> bool:

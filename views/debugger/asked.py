@@ -16,6 +16,7 @@ from engine.lab.debugger import Debugger, Touch
 from engine.lab.setups import Setup, setup_of
 from engine.plan import settle
 from engine.records import Choice, NotRunnable, Settled
+from engine.records.words import digits
 from engine.service import service
 from engine.service.service import submit_debugger
 from views.lab.drafts import unpack
@@ -144,7 +145,8 @@ def text() -> str:
 def element_of(words: str) -> tuple[str, int] | None:
     """Return (array, index) of "y:1555"; None of anything else."""
     name, _, index = words.rpartition(":")
-    return (name, int(index)) if name and index.isdecimal() and len(index) < 20 else None
+    number = digits(index)
+    return (name, number) if name and number is not None else None
 
 
 def pack(text: str) -> str:

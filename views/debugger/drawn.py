@@ -13,7 +13,7 @@ import numpy as np
 
 from engine.lab.debugger import WARP, Debugger, Memory, Shown, Touch
 from engine.records import NotRunnable
-from engine.records.words import many
+from engine.records.words import many, source_lines
 from views.html.source import coloured_lines
 
 COLUMNS = 240  # of the time axis that can be pressed
@@ -88,7 +88,7 @@ def source_html(found: Debugger, thread: int, now: int, presses: Presses, run_to
     here = found.next_of(thread, now)
     current = int(found.recording.lines[here]) if here is not None else 0
     rows = []
-    lines = found.text.splitlines()
+    lines = source_lines(found.text)
     for number, code in enumerate(coloured_lines(found.text), 1):
         times = int(visits[number]) if number < len(visits) else 0
         count = int(others[number]) if number < len(others) else 0

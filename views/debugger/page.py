@@ -11,6 +11,7 @@ import streamlit as st
 
 from engine.lab.debugger import Debugger, Touch
 from engine.records import NotRunnable
+from engine.records.words import digits
 from views.debugger import drawn
 from views.debugger.asked import CHOICES, WORK, DebuggerWork, asked_for, text, work_on
 from views.debugger.drawn import ELEMENTS, Presses
@@ -136,7 +137,7 @@ def open_at(found: Debugger, made: DebuggerWork) -> None:
 def number(name: str, most: int) -> int:
     """Return a choice as a number from 0 to `most`; any other one is the nearest, and is put in its place."""
     words = str(st.session_state.get(name) or "0")
-    value = min(int(words), most) if words.isdecimal() and len(words) < 20 else 0
+    value = min(digits(words) or 0, most)
     st.session_state[name] = str(value)
     return value
 
@@ -199,7 +200,8 @@ def transport(
 
 def finding_lines() -> list[int]:
     """Return the lines of the finding that the page was opened at; none without one."""
-    return [int(word) for word in str(st.session_state.get("lines") or "").split("-") if word.isdecimal()]
+    found = map(digits, str(st.session_state.get("lines") or "").split("-"))
+    return [line for line in found if line is not None]
 
 
 def at_access(one: Touch) -> Callable[[], None]:

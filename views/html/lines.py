@@ -10,7 +10,7 @@ from engine.history.tables import ASSEMBLED
 from engine.lectures.changes import Change, line_values, shares
 from engine.records import Caveat, Check, Finding, Measurement
 from engine.records.counters import COUNTERS, FINDINGS
-from engine.records.words import STATUS_WORDS, text_of, wrong_text
+from engine.records.words import STATUS_WORDS, source_lines, text_of, wrong_text
 from views.html.source import coloured_lines, header_length
 from views.html.table import code_in, table
 from views.html.terms import mark_terms
@@ -42,7 +42,7 @@ def lines_html(
     """
     values = line_values(run, counter) if run else {}
     heats, findings = shares(values, counter), run.findings if run else ()
-    lines = text.splitlines()
+    lines = source_lines(text)
     start = header_length(lines)
     told = _by_line(findings)
     others = {f.other_line: f.line for f in findings if f.other_line and f.other_line != f.line}

@@ -18,7 +18,7 @@ from pygments.lexers import CppLexer
 from pygments.token import STANDARD_TYPES, Keyword, Name, Text
 
 from engine.catalogue import KERNELS, Kernel, Ladder, Rung
-from engine.records.words import many
+from engine.records.words import many, source_lines
 from views.html.table import sentence_case
 from views.html.terms import mark_terms
 
@@ -42,7 +42,7 @@ def difference(text: str, name: str, before: str, before_name: str) -> Differenc
 
     Header comments, the kernels' names and white space do not count.
     """
-    lines, old = text.splitlines(), before.splitlines()
+    lines, old = source_lines(text), source_lines(before)
     start, old_start = header_length(lines), header_length(old)
     now = [_plain(line, name) for line in lines[start:]]
     then = [_plain(line, before_name) for line in old[old_start:]]
@@ -100,9 +100,9 @@ def coloured_lines(text: str) -> list[str]:
     """Return the lines of a source as HTML, in C++ colours."""
     lexer = CudaLexer(stripnl=False, ensurenl=False)
     html = highlight(text, lexer, HtmlFormatter(nowrap=True))
-    lines = html.splitlines()
-    if len(lines) != len(text.splitlines()):  # a token spans lines: right numbers matter more than colours
-        return [escape(line) for line in text.splitlines()]
+    lines = source_lines(html)
+    if len(lines) != len(source_lines(text)):  # a token spans lines: right numbers matter more than colours
+        return [escape(line) for line in source_lines(text)]
     return _closed(lines)
 
 
@@ -141,7 +141,7 @@ def source_html(text: str, name: str, before: str | None = None, before_name: st
     from a change, by which views/html/browser.js folds more until the source fits. `what_before`: the name of `before`
     for a reader. `named`: lines that an outcome names; they are marked, and never folded.
     """
-    lines = text.splitlines()
+    lines = source_lines(text)
     start = header_length(lines)
     since = Difference() if before is None else difference(text, name, before, before_name or "")
     old_folded = since.removed > MOST_OLD
@@ -180,7 +180,7 @@ def source_html(text: str, name: str, before: str | None = None, before_name: st
 
 def source_rows(text: str, since: Difference) -> int:
     """Return the number of lines below the header comment, with the old ones."""
-    lines = text.splitlines()
+    lines = source_lines(text)
     return sum(map(bool, map(str.strip, lines[header_length(lines) :]))) + min(since.removed, MOST_OLD)
 
 

@@ -10,6 +10,7 @@ from engine.figures.lanes import active_lanes, lane_figure, shown_steps
 from engine.figures.look import GREEN, RED, Look
 from engine.plan import plan
 from engine.records import Launch, NotRunnable
+from engine.records.words import digits
 from views.chart.component import chart
 from views.inside.work import InsideChoice
 from views.shared import menus, messages
@@ -49,7 +50,8 @@ def which_warp(warps: list[str], look: str) -> None:
 def show_block(trace: Trace, what: str) -> None:
     """Show the picture of one block."""
     text = str(st.session_state.get("warp") or ALL)
-    warp = int(text) if text.isdecimal() else None if what == "lanes" else 0
+    chosen = digits(text)
+    warp = 0 if chosen is None and what != "lanes" else chosen
     if warp is not None and warp >= trace.warps:
         messages.warning(f"There is no warp {warp}: the block has warps 0 to {trace.warps - 1}.")
         return

@@ -11,7 +11,7 @@ from html import escape
 import streamlit as st
 
 from engine.records.json_text import read_json
-from engine.records.words import many
+from engine.records.words import many, source_lines
 from engine.store import drafts as store
 from views.access import visitor
 from views.html import answer
@@ -74,6 +74,6 @@ def listed(draft: Draft, found: Sequence[Version]) -> str:
 @lru_cache(maxsize=1024)
 def _difference(text: str, now: str) -> tuple[str, str]:
     """Return how many lines an earlier text adds to the text now and takes away, and the first one that differs."""
-    lines = list(difflib.unified_diff(now.splitlines(), text.splitlines(), n=0, lineterm=""))[2:]
+    lines = list(difflib.unified_diff(source_lines(now), source_lines(text), n=0, lineterm=""))[2:]
     more, fewer = ([line for line in lines if line.startswith(sign)] for sign in "+-")
     return f"adds {many(len(more), 'line')}, takes away {len(fewer):,}", next(iter(more or fewer), "")

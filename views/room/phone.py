@@ -22,6 +22,7 @@ from starlette.responses import (
 )
 from starlette.routing import Route
 
+from engine.records.words import digits
 from views.access import sign_in
 from views.access.headers import plain_page_policy
 from views.access.sign_in import received, received_json
@@ -83,7 +84,7 @@ async def stream(request: Request) -> Response:
     if guest is None:
         return refused()
     given = request.headers.get("last-event-id") or request.query_params.get("seen", "")
-    seen = int(given) if given.isascii() and given.isdecimal() else -1
+    seen = -1 if (number := digits(given)) is None else number
     headers = {**FRESH, "x-accel-buffering": "no"}  # nginx would hold events back
 
     async def events() -> AsyncIterator[bytes]:

@@ -17,7 +17,7 @@ from starlette.routing import Route
 
 from engine.catalogue import KERNELS, LADDERS, Rung
 from engine.figures.bars import HELD
-from engine.records.words import text_of
+from engine.records.words import digits, text_of
 from engine.store import asked as store
 from views.access.sign_in import received_json
 from views.ladder.view import Page, facts_of
@@ -61,7 +61,7 @@ async def state(request: Request) -> Response:
     given = await _given(request)
     if given is None:
         return refused()
-    await feed.FEED.wait(int(given.get("seen") or 0), WAIT_S)
+    await feed.FEED.wait(digits(str(given.get("seen"))) or 0, WAIT_S)
     return JSONResponse(await asyncio.to_thread(_state), headers=FRESH)
 
 

@@ -42,6 +42,7 @@ from engine.records import (
     Zero,
     dtype_of,
 )  # fmt: skip
+from engine.records.words import source_lines
 
 _POISON = 0xA5
 _WORKSPACE_BYTES = 64
@@ -287,7 +288,7 @@ def _partial_progress(progress: Progress | None, number: int, count: int) -> Pro
 
 def lines_of(source: Source, observers: Sequence[Observer]) -> tuple[LineCounters, ...]:
     """Return the counters of the source lines that have any."""
-    text = source.text.splitlines()
+    text = source_lines(source.text)
     made = [LineCounters(line, text[line - 1] if 0 < line <= len(text) else "", totals)
             for line, totals in results.by_line(observers, source.name).items()]  # fmt: skip
     return tuple(made)

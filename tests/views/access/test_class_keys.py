@@ -104,6 +104,21 @@ def test_keys_that_are_given_are_asked_for_on_the_loopback_too(tmp_path: Path) -
         policy.decide_policy("127.0.0.1", {KEYS_FILE: str(file / "below")}, accounts=False)
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+def test_a_file_of_keys_is_read_as_any_editor_writes_it(tmp_path: Path, encoding: str) -> None:
+    (tmp_path / "keys").write_bytes(f"# für alle\r\n{TEXT}\r\n".encode(encoding))
+    assert keys_in_file(tmp_path / "keys") == (GIVEN, False)
+
+
+@pytest.mark.parametrize(
+    "content", [b"\x81\x8d\xff", b"\xff\xfe\x00", b"x" * (2 << 20)], ids=["bytes", "mark", "large"]
+)
+def test_a_file_that_holds_no_keys_is_refused(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "keys").write_bytes(content)
+    with pytest.raises(BadKeys, match="keys"):
+        policy.decide_policy("127.0.0.1", {KEYS_FILE: str(tmp_path / "keys")}, accounts=False)
+
+
 def test_secrets_toml_turns_accounts_on() -> None:
     assert policy.decide_policy("127.0.0.1", {}, accounts=True).asks == "account"
     assert policy.decide_policy("0.0.0.0", {KEYS: TEXT}, accounts=True).asks == "account"

@@ -133,6 +133,49 @@ def test_a_launch_with_a_false_claim_is_refused(tool: Tool, key: str) -> None:
     assert says(key, answer.text)
 
 
+OTHER_FORMS: dict[str, tuple[Any, ...]] = {  # a claim and values that no platform should sign
+    "exp": ("soon", [1], None, 10**400), "iat": ("now", {}), "sub": ({"a": 1}, 12), "nonce": (["x"],),
+    "name": (["Ada", "Lovelace"],), "given_name": (5,), f"{CLAIM}roles": (7, "Instructor", {"Instructor": 1}),
+    f"{CLAIM}custom": ("sheet=heidelberg-2", [1], {"sheet": ["heidelberg-2"]}),
+    f"{CLAIM}target_link_uri": ("http://[bad", 5),
+    AGS: ([1], "x", {"lineitem": "https://x/y", "scope": 5}, {"lineitem": 5, "scope": [lti.SCORE]},
+          {"lineitem": "https://[x", "scope": [lti.SCORE]}),
+}  # fmt: skip
+ASKED_FOR = ("exp", "iat", "sub", "nonce")
+
+
+@pytest.mark.parametrize(
+    ("claim", "value"), [(claim, value) for claim, values in OTHER_FORMS.items() for value in values]
+)
+def test_a_claim_of_another_form_counts_as_none(tool: Tool, claim: str, value: Any) -> None:
+    less = {"name": None} if claim == "given_name" else {f"{CLAIM}custom": None} if "target" in claim else {}
+    answer = launched(tool, **less, **{claim: value})
+    assert answer.status_code == (403 if claim in ASKED_FOR else 303)
+    if claim not in ASKED_FOR:
+        token = policy.current().signer.read(answer.cookies["kernel-ladder"])
+        assert token is not None and token.role == "student" and "heidelberg-2" not in answer.headers["location"]
+        assert claim != AGS or store.return_of(owner_of_drafts(token.browser), "access-sectors") is None
+
+
+@pytest.mark.parametrize("keys", [[], {}, {"keys": 5}, {"keys": [1]}, "x", None])
+def test_keys_of_another_form_sign_nothing(tool: Tool, keys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fetched(platform: lti.Platform, again: bool) -> Any:
+        return keys
+
+    monkeypatch.setattr(lti, "_keys_of", fetched)
+    assert says("lti.signature", launched(tool).text)
+
+
+def test_a_sign_in_that_began_before_the_start_of_the_server_has_ended(
+    tool: Tool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A restart forgets which nonces were used."""
+    nonce, state = begun(tool)
+    monkeypatch.setattr(lti, "_STARTED", int(time.time()) + 1)
+    answer = tool.post("/lti/launch", data={"id_token": PLATFORM.launch(nonce), "state": state})
+    assert answer.status_code == 403 and says("lti.took-too-long", answer.text)
+
+
 def test_a_launch_counts_once_and_only_with_a_state_of_this_server(tool: Tool) -> None:
     nonce, state = begun(tool)
     text = PLATFORM.launch(nonce)
@@ -190,6 +233,8 @@ def test_the_tools_own_key_is_public_in_part_and_stays(tool: Tool) -> None:
     ("change", "key"),
     [
         (lambda text: text.replace("https://moodle.school.edu/token", "http://moodle.school.edu/token"), "lti.https"),
+        (lambda text: text.replace("https://moodle.school.edu/token", "https://[moodle/token"), "lti.https"),
+        (lambda text: text.replace("https://moodle.school.edu/token", "https://"), "lti.https"),
         (lambda text: text.replace("client_id", "client"), "lti.client-missing"),
         (lambda text: text.replace("[[platform]]", "[[platform"), "lti.toml"),
     ],

@@ -20,6 +20,7 @@ import numpy as np
 
 from engine.backends.emulator.registers.masks import WARP
 from engine.records import SCHEDULES, Array, NotRunnable
+from engine.records.words import digits
 
 
 @dataclass(frozen=True)
@@ -50,10 +51,11 @@ def parse_schedule(text: str | None) -> Schedule:
     kind, _, number = (text or "lockstep").partition(":")
     if kind == "lockstep" and not number:
         return LOCKSTEP
-    if kind == "independent" and (not number or number.isdecimal()):
-        return Schedule("independent", seed=int(number or 0))
-    if kind == "waves" and number.isdecimal() and int(number) > 0:
-        return Schedule("waves", blocks_per_wave=int(number))
+    given = digits(number)
+    if kind == "independent" and (not number or given is not None):
+        return Schedule("independent", seed=given or 0)
+    if kind == "waves" and given:
+        return Schedule("waves", blocks_per_wave=given)
     raise NotRunnable(f"A schedule is {', '.join(SCHEDULES[:-1])} or {SCHEDULES[-1]} (at least 1), not {text!r}.")
 
 
