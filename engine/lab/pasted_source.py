@@ -64,7 +64,7 @@ _OF_INSTANCE = re.compile(r"__nv_name_map\((\d+)\): error: ([^\n]+)")
 _UNSEEN_SPACE = 'error: name followed by "::" must be'
 _UNNAMED = re.compile(r'__nv_name_map\(\d+\): error: .*?"(\w+)" (?:is undefined|must)')
 _MOST_BLANKED = 40
-_NOT_OF_STD = re.compile(r'\((\d+)\): error: (namespace "std" has no (?:actual )?member "\w+")')
+_NOT_OF_STD = re.compile(r'\((\d+)\): error: (namespace "std" has no (?:actual )?member (?:class )?"\w+")')
 _INCOMPLETE = re.compile(r'incomplete type "\w+" \(aka "(\w+)"\)')  # a type that CUDA's own headers only declare
 _DECLARED_ONLY = re.compile(r"\b(__nv_bfloat162?|__half2?)\b")
 _COMPUTED = "dynamic initialization is not supported"
@@ -199,6 +199,9 @@ def compiled_for_device(name: str, text: str, names: tuple[str, ...] = (), hurri
             return DevicePart(source, made, said, tuple(left_out))
         except CompileError as failed:
             latest = failed
+            if "C++20" in str(failed) and _NEWER[0] not in source.options:
+                source = replace(source, options=(*source.options, *_NEWER))
+                continue
             mended = _as_nvcc(source.text, failed)
             if mended != source.text:
                 source = replace(source, text=mended)

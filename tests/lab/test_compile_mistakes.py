@@ -59,6 +59,13 @@ MISTAKES = {
     "rand": (BODY % "    a[0] = rand();", 2, ("`rand`", "curand_kernel.h")),
     "exit": (BODY % "    if (n) exit(1);\n    a[0] = 1;", 2, ("`exit`", "return")),
     "a sort": (BODY % "    std::sort(a, a + n);", 2, ("`sort`", "loop")),
+    "a function named as one of the library": (
+        "int reverse(int x) { return -x; }\n" + BODY % "    a[0] = reverse(n);", 3,
+        ("`reverse`", "line 1", "__device__")),
+    "a length of a text": ("__global__ void f(char *a) { a[0] = strlen(a); }\n", 1, ("`strlen`", "loop")),
+    "an order of the library": (
+        "#include <compare>\nstruct P { int x; auto operator<=>(const P &) const = default; };\n"
+        "__global__ void f(P *a) { a[0].x = a[0] < a[1]; }\n", 2, ("<compare>", "operator<")),
     "a number of the host": ("int N = 4;\n" + BODY % "    a[0] = N;", 3, ("`N`", "line 1", "const")),
 }  # fmt: skip
 

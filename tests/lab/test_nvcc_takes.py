@@ -346,6 +346,18 @@ __global__ void copies(const __grid_constant__ CUtensorMap map) { }
     a[0] = low == -most && __INT_MAX__ > 0 && __DBL_MAX__ > __LONG_MAX__ && __FLT_EPSILON__ > __FLT_MIN__ ? 7 : 1;
 }
 """,
+    "a class of the C++ library as a base": """
+template <class T, class = void> struct has_length : std::false_type {};
+template <class T> struct has_length<T, std::void_t<decltype(std::declval<T>().length())>> : std::true_type {};
+struct Line { __device__ int length() const { return 0; } };
+__global__ void k(int *a) { a[0] = 5 + 2 * has_length<Line>::value + has_length<int>::value; }
+""",
+    "a variable in the head of a range": """__global__ void k(int *a) {
+    int odd[] = {1, 2, 3};
+    for (int factor = 1; int x : odd) a[0] += factor * x;
+    a[0] += 1;
+}
+""",
     "code for nvcc": """#if defined(__NVCC__) && defined(__unix__)
 #define SEVEN __SIZEOF_INT__ + 3
 #endif
