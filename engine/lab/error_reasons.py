@@ -44,6 +44,7 @@ _NUMBERS = (
 )  # fmt: skip
 _DRIVER = (
     ("cuda.h", r"CU\w+"),
+    ("builtins.h", r"__builtin_\w+"),
     ("programmatic_launch.h", r"cudaGridDependencySynchronize|cudaTriggerProgrammaticLaunchCompletion"),
 )
 

@@ -358,6 +358,20 @@ __global__ void k(int *a) { a[0] = 5 + 2 * has_length<Line>::value + has_length<
     a[0] += 1;
 }
 """,
+    "places in a struct as constants": """#include <cstddef>
+struct P { char a; double b; struct { short s, t; } in; };
+static_assert(offsetof(P, b) == 8, "");
+constexpr size_t WHERE = offsetof(P, in.t);
+__global__ void k(int *a) { __shared__ char s[offsetof(P, b)]; s[0] = WHERE; a[0] = sizeof(s) + (s[0] == 18) - 2; }
+""",
+    "built-in functions of GCC": """__global__ void k(int *a) {
+    double two = __builtin_sqrt(4.0);
+    __builtin_memcpy(a, &two, sizeof(int));
+    a[0] += __builtin_popcount(5) + __builtin_clz(1) - __builtin_ffsll(1LL << 25) - (int)__builtin_fmaxf(two, 1.0f);
+    a[0] += __builtin_inff() > 0;
+    a[0] += __builtin_offsetof(float3, z) - 7;
+}
+""",
     "code for nvcc": """#if defined(__NVCC__) && defined(__unix__)
 #define SEVEN __SIZEOF_INT__ + 3
 #endif
