@@ -53,7 +53,7 @@ _HOST_LIBRARY = (
     (r"vector|string|(?:unordered_)?(?:multi)?(?:map|set)|deque|(?:forward_)?list|(?:priority_)?queue|stack|"
      r"(?:device|host)_vector", "pass a pointer to its elements in its place"),
     (r"cout|cerr|clog|endl", "print with printf in its place"),
-    (r"(?:make_)?(?:unique|shared)(?:_ptr)?", "use a plain pointer in its place"),
+    (r"make_(?:unique|shared)|(?:unique|shared)_ptr", "use a plain pointer in its place"),
     (r"function", "pass a struct with operator() in its place"),
     (r"[io]?f?stream|[io]?stringstream|cin|thread|(?:recursive_)?mutex|lock_guard|random_device|mt19937\w*|"
      r"f(?:open|close|read|write|scanf|gets)|scanf|getchar|time|clock_gettime|gettimeofday", "leave it to host code"),

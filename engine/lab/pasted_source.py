@@ -88,7 +88,12 @@ _USUAL_HEADER = re.compile(
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 _MEANT = re.compile(r"; perhaps `\w+` was meant")
 _MOST_HEADERS = 3  # that a sentence names
-_ANY_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include\b", re.MULTILINE)
+# The headers of C and C++, and the runtime's, bring no types of numbers.
+_MAY_INCLUDE = re.compile(
+    r"^[ \t]*#[ \t]*include\b(?![ \t]*[<\"](?:\w+|(?:assert|ctype|errno|float|limits|math|std\w+|string|time|unistd|"
+    r"sys/time|cuda|cuda_runtime(?:_api)?|device_launch_parameters)\.h)[>\"])",
+    re.MULTILINE,
+)
 _CPP = frozenset(("struct", "class", "union", "enum", "typedef", "using", "template", "typename", "const", "constexpr",
                   "static", "inline", "namespace", "std", "int", "float", "double", "char", "void"))  # fmt: skip
 
@@ -364,8 +369,8 @@ def _used(source: Source, error: CompileError, left_out: list[CompilerWarning], 
 
 
 def _passed_over(whole: str, text: str) -> bool:
-    """Return whether the text has lost a header that the whole file includes."""
-    return len(_ANY_INCLUDE.findall(text)) < len(_ANY_INCLUDE.findall(whole))
+    """Return whether the text has lost a header that the whole file includes and that may include others of CUDA."""
+    return len(_MAY_INCLUDE.findall(text)) < len(_MAY_INCLUDE.findall(whole))
 
 
 def _taken(source: Source, lines: Iterable[int]) -> set[int]:
