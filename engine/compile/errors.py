@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from typing import Literal
 
 from engine.compile.limits import SENTENCE
-from engine.records import CompileError, Source
+from engine.records import CompileError, Source, shortened
 
 Kind = Literal["error", "warning"]
 # CUDA headers from separate packages: one is small and required, the other has 60 MB.
@@ -126,7 +126,7 @@ def messages(name: str, log: str, text: str = "") -> tuple[Message, ...]:
         detail = _DETAIL.match(rest.lstrip("\n"))
         if detail and one[4].endswith(":") and detail[2]:
             words += f" {detail[2]}"
-        words = words if len(words) <= SENTENCE else f"{words[:SENTENCE]} …"
+        words = _readable(words)
         written = lines[line - 1] if line <= len(lines) else ""
         if one[2]:
             opened = _OPENED.search(rest)
@@ -143,6 +143,12 @@ def messages(name: str, log: str, text: str = "") -> tuple[Message, ...]:
         made.append(Message(line, kind, words, _CONSEQUENCE.match(words) is not None))
     later = re.findall(_IN_PTX.format(re.escape(name)), log, re.MULTILINE)
     return (*made, *(Message(int(line), "warning", words.rstrip(". ")) for line, words in later))
+
+
+def _readable(words: str) -> str:
+    """Return the beginning of words that are too long for a sentence, and of each that is too long itself."""
+    words = shortened(words)
+    return words if len(words) <= SENTENCE else f"{words[:SENTENCE]} …"
 
 
 def _is_open(text: str) -> bool:
@@ -216,7 +222,7 @@ def first_error(source: Source, log: str) -> CompileError:
         written = lines[0] if lines else log.strip().partition("\n")[0]
         found = _ERROR.search(written)
         what = (found[1] if found else written).rstrip(".: ")
-        what = what if len(what) <= SENTENCE else f"{what[:SENTENCE]} …"
+        what = _readable(what)
     words = set(re.findall(r"\w+", source.text.splitlines()[line - 1])) if line and what.startswith("expected") else ()
     macro = next((macro for macro, _ in source.defines if macro in words), None)
     what += f"; `{macro}` is a macro with the launch's value, so yours needs another name" if macro else ""

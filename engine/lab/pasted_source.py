@@ -129,6 +129,8 @@ def alone(text: str, kernel: str) -> str:
 
 def _included(angled: str | None, quoted: str | None, text: str) -> bool:
     """Return whether a header is for kernels; CUB's and Thrust's only if the remaining text names them."""
+    if quoted and re.fullmatch(r"\w+", quoted):  # a header of the C++ library, as "vector"
+        angled = quoted
     name = angled or quoted or ""
     library = name.partition("/")[0]
     if library in _LIBRARIES and not re.search(rf"\b{library}\b\s*::", text):

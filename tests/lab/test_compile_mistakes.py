@@ -70,6 +70,7 @@ MISTAKES = {
     "first values of a shared array": (BODY % "    __shared__ float s[2] = {0};\n    a[0] = s[1];", 2,
                                        ("__syncthreads()",)),
     "a word of another language": (BODY % "    if (n > 0 And n < 9) a[0] = 1;", 2, ("&&",)),
+    "a name of 3,000 letters": (BODY % f"    a[0] = {'x' * 3000};", 2, (f'"{"x" * 40} …" is undefined',)),
     "a length of a text": ("__global__ void f(char *a) { a[0] = strlen(a); }\n", 1, ("`strlen`", "loop")),
     "an order of the library": (
         "#include <compare>\nstruct P { int x; auto operator<=>(const P &) const = default; };\n"

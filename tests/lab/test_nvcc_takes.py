@@ -398,6 +398,7 @@ template <class A, Function<A> f> __global__ void k(A *a) { a[0] = f(A(6)); }
 int main() { k<int, more><<<1, 1>>>(nullptr); }
 """,
     "a file of host code beside it": """#include "verify.cpp"
+#include "vector"
 #include "../reference.c"
 __global__ void k(int *a) { a[0] = 7; }
 """,
