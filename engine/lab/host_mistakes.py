@@ -175,7 +175,7 @@ class _Host:
                 continue
             for found in _IN_KERNELS_ONLY.finditer(body):
                 word = found[1] or found[2]
-                if not re.search(rf"\b(?:u?int3|dim3)\s+{word}\b", self._words):
+                if not re.search(rf"[\w}}] {word} ?[;,={{(\[]", self._words):
                     yield from self._told(start + found.start(), f"`{word}` exists in kernels only.")
         for found in () if _OWN_HEADER.search(self.text) else _OF_RUNTIME.finditer(self.code):
             word = found[0]
