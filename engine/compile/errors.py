@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from typing import Literal
 
 from engine.compile.limits import SENTENCE
-from engine.records import CompileError, Source
+from engine.records import CompileError, Source, shortened
 from engine.records.words import source_lines
 
 Kind = Literal["error", "warning"]
@@ -55,6 +55,11 @@ _ADVICE = tuple((re.compile(words), re.compile(line), advice) for words, line, a
      r"; there is one for float and one for double: convert a whole number, as in \1((float)n)"),
     (r'^more than one instance of overloaded function "(?:std::)?(max|min)" matches', "",
      r"; convert the arguments of \1 to one type"),
+    (r'^identifier "__builtin_ctz" is undefined', "", "; a kernel has __ffs(x) - 1 in its place"),
+    (r'^identifier "__builtin_ctzll" is undefined', "", "; a kernel has __ffsll(x) - 1 in its place"),
+    (r'^identifier "__builtin_parity" is undefined', "", "; a kernel has __popc(x) & 1 in its place"),
+    (r'^identifier "__builtin_bswap32" is undefined', "", "; a kernel has __byte_perm(x, 0, 0x0123) in its place"),
+    (r"^no valid std::\w+_ordering type", "", "; kernels lack the host's <compare>: write operator<"),
     (r'^identifier "alloca" is undefined', "", "; NVRTC has none: declare an array of a fixed size in its place"),
     (r'^namespace "cub" has no member "Max"', "", "; CUDA 13 has cuda::maximum<> in its place"),
     (r'^namespace "cub" has no member "Min"', "", "; CUDA 13 has cuda::minimum<> in its place"),
@@ -75,6 +80,12 @@ _ADVICE = tuple((re.compile(words), re.compile(line), advice) for words, line, a
     (r"must have integral", r"\^", "; ^ is the exclusive or of whole numbers, and no power: multiply, or call powf"),
     (r"must have integral", r"%", "; % is the rest of whole numbers: fmodf is that of floats"),
     (r"must have integral", r"\[", "; an index is a whole number"),
+    (r"^initializer not allowed for __shared__", "", "; let threads store the first values, then call __syncthreads()"),
+    (r'^explicit type is missing|^identifier "(?:shared|device|constant|global)" is',
+     r"\b(shared|device|constant|global)\b", r"; CUDA's word is `__\1__`"),
+    (r"^expression must have class type but it has type .*\*", r"\.\s*(?:size|length)\s*\(",
+     "; a pointer does not know its length: pass it as a parameter"),
+    (r"^expected a", r"\b(?:And|AND|Or|OR|Not|NOT)\b", "; C++ has &&, || and !"),
     (r"^expected a", r"\brestrict\b", "; CUDA's word is `__restrict__`"),
     (r'already been declared|expected a ";"', r"\bfor\s*\((?:[^;:()]*;)?[^;:()]*\)",
      "; the three parts of a `for` are separated by ;"),
@@ -86,6 +97,7 @@ _ADVICE = tuple((re.compile(words), re.compile(line), advice) for words, line, a
     (r"^pointless comparison of unsigned", "", "; an unsigned number is never below 0"),
     (r"^shift count is too large", r"(?<![\w.])(\d+)\s*<<", r"; \1 is an int of 32 bits: \1LL has 64"),
     (r"^shift count is too large", "", "; a shift by all bits of the type or more gives no number to rely on"),
+    (r"^division by zero", r"/=?\s*\(?(?:\d*\.0*|0+e\d+)f?(?!\w)", "; the result is infinite, or no number"),
     (r'^(?:division by zero|right operand of "%" is zero)', "", "; the result is undefined"),
     (r"^integer operation result is out of range", "", "; an int ends at 2,147,483,647, a long long at 9.2e18"),
     (r"^integer conversion resulted in (?:truncation|a change of sign)", "",
@@ -115,7 +127,7 @@ def messages(name: str, log: str, text: str = "") -> tuple[Message, ...]:
         detail = _DETAIL.match(rest.lstrip("\n"))
         if detail and one[4].endswith(":") and detail[2]:
             words += f" {detail[2]}"
-        words = words if len(words) <= SENTENCE else f"{words[:SENTENCE]} …"
+        words = _readable(words)
         written = lines[line - 1] if line <= len(lines) else ""
         if one[2]:
             opened = _OPENED.search(rest)
@@ -132,6 +144,12 @@ def messages(name: str, log: str, text: str = "") -> tuple[Message, ...]:
         made.append(Message(line, kind, words, _CONSEQUENCE.match(words) is not None))
     later = re.findall(_IN_PTX.format(re.escape(name)), log, re.MULTILINE)
     return (*made, *(Message(int(line), "warning", words.rstrip(". ")) for line, words in later))
+
+
+def _readable(words: str) -> str:
+    """Return the beginning of words that are too long for a sentence, and of each that is too long itself."""
+    words = shortened(words)
+    return words if len(words) <= SENTENCE else f"{words[:SENTENCE]} …"
 
 
 def _is_open(text: str) -> bool:
@@ -205,7 +223,7 @@ def first_error(source: Source, log: str) -> CompileError:
         written = lines[0] if lines else log.strip().partition("\n")[0]
         found = _ERROR.search(written)
         what = (found[1] if found else written).rstrip(".: ")
-        what = what if len(what) <= SENTENCE else f"{what[:SENTENCE]} …"
+        what = _readable(what)
     words = set(re.findall(r"\w+", source_lines(source.text)[line - 1])) if line and what.startswith("expected") else ()
     macro = next((macro for macro, _ in source.defines if macro in words), None)
     what += f"; `{macro}` is a macro with the launch's value, so yours needs another name" if macro else ""

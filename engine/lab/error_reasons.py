@@ -19,7 +19,7 @@ OF_DEVICE = frozenset(("__global__", "__device__", "__constant__", "__managed__"
 LACKS = re.compile(r"is undefined|has no (?:actual )?member|not a template|incomplete type|not allowed|followed by")
 _VALUES = re.compile(r"=[^,;]*")  # of variables
 USES_STD = re.compile(r"\busing\s+namespace\s+std\s*;")
-_OF_STD = re.compile(r'namespace "std" has no (?:actual )?member "(\w+)"')
+_OF_STD = re.compile(r'namespace "std" has no (?:actual )?member (?:class )?"(\w+)"')
 _NAME = re.compile(r'(?:identifier|incomplete type) "(\w+)" is (?:undefined|not allowed)')
 _STD = (
     ("limits", r"numeric_limits"),
@@ -45,6 +45,7 @@ _NUMBERS = (
 )  # fmt: skip
 _DRIVER = (
     ("cuda.h", r"CU\w+"),
+    ("builtins.h", r"__builtin_\w+"),
     ("programmatic_launch.h", r"cudaGridDependencySynchronize|cudaTriggerProgrammaticLaunchCompletion"),
 )
 
@@ -53,7 +54,7 @@ _HOST_LIBRARY = (
     (r"vector|string|(?:unordered_)?(?:multi)?(?:map|set)|deque|(?:forward_)?list|(?:priority_)?queue|stack|"
      r"(?:device|host)_vector", "pass a pointer to its elements in its place"),
     (r"cout|cerr|clog|endl", "print with printf in its place"),
-    (r"(?:make_)?(?:unique|shared)(?:_ptr)?", "use a plain pointer in its place"),
+    (r"make_(?:unique|shared)|(?:unique|shared)_ptr", "use a plain pointer in its place"),
     (r"function", "pass a struct with operator() in its place"),
     (r"[io]?f?stream|[io]?stringstream|cin|thread|(?:recursive_)?mutex|lock_guard|random_device|mt19937\w*|"
      r"f(?:open|close|read|write|scanf|gets)|scanf|getchar|time|clock_gettime|gettimeofday", "leave it to host code"),
@@ -61,7 +62,9 @@ _HOST_LIBRARY = (
     (r"s?rand|random|[dl]rand48|RAND_MAX", "fill an array with random numbers on the host, or use curand_kernel.h"),
     (r"exit|abort|quick_exit", "leave the kernel with return, or stop it with __trap()"),
     (r"(?:stable_|partial_)?sort|qsort|accumulate|iota|fill(?:_n)?|copy(?:_n)?|for_each|transform|reduce|find(?:_if)?|"
-     r"count(?:_if)?|reverse|max_element|min_element|nth_element|unique", "write a loop in its place"),
+     r"count(?:_if)?|reverse|max_element|min_element|nth_element|unique|"
+     r"str(?:n?c(?:at|mp|py)|len|r?chr|str|tok\w*|to\w+)|mem(?:chr|cmp|move)|ato(?:[fil]|ll)|s?n?printf|"
+     r"is(?:alnum|alpha|digit|lower|space|upper)|to(?:lower|upper)", "write a loop in its place"),
 )  # fmt: skip
 # Headers of CUDA for device code that a file has to include itself.
 _DEVICE_HEADERS = (
@@ -101,8 +104,8 @@ def _instead(error: CompileError, reason: str) -> CompileError:
     return CompileError(f"{name} does not compile: line {error.line}: {reason}", error.log, error.line)
 
 
-def _of_the_host(whole: str, error: CompileError) -> CompileError:
-    """Return `error`, or the host's function or variable that device code uses."""
+def _of_the_host(whole: str, error: CompileError) -> CompileError | None:
+    """Return the error for a function or a variable of the file's host code; None: another error."""
     name = missed_name(str(error))
     for one in declarations(whole) if name else ():
         if set(one.words) & OF_DEVICE or one.kind == "type":
@@ -116,7 +119,7 @@ def _of_the_host(whole: str, error: CompileError) -> CompileError:
             number = not one.called and re.match(r"[^\[=]*=", whole[one.start : one.end]) is not None
             words = "const in front of it, or __device__ if it changes" if number else "__device__ in front of it"
             return _instead(error, f"`{name}` of line {line} is a {what} on the host's side; write {words}.")
-    return error
+    return None
 
 
 def _of_device_below(whole: str, error: CompileError) -> CompileError | None:
@@ -186,10 +189,10 @@ def better_reason(text: str, error: CompileError, dropped: Mapping[str, CompileE
         )
         return CompileError(sentence, error.log, error.line)
     error = cause or error
-    for reason in (_of_device_below, _of_host_library, _of_missing_include):
+    for reason in (_of_device_below, _of_the_host, _of_host_library, _of_missing_include):
         if (better := reason(whole, error)) is not None:
             return better
-    return _of_the_host(whole, error)
+    return error
 
 
 def why_no_kernel(file_name: str, text: str) -> NotRunnable:

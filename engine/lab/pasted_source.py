@@ -64,7 +64,7 @@ _OF_INSTANCE = re.compile(r"__nv_name_map\((\d+)\): error: ([^\n]+)")
 _UNSEEN_SPACE = 'error: name followed by "::" must be'
 _UNNAMED = re.compile(r'__nv_name_map\(\d+\): error: .*?"(\w+)" (?:is undefined|must)')
 _MOST_BLANKED = 40
-_NOT_OF_STD = re.compile(r'\((\d+)\): error: (namespace "std" has no (?:actual )?member "\w+")')
+_NOT_OF_STD = re.compile(r'\((\d+)\): error: (namespace "std" has no (?:actual )?member (?:class )?"\w+")')
 _INCOMPLETE = re.compile(r'incomplete type "\w+" \(aka "(\w+)"\)')  # a type that CUDA's own headers only declare
 _DECLARED_ONLY = re.compile(r"\b(__nv_bfloat162?|__half2?)\b")
 _COMPUTED = "dynamic initialization is not supported"
@@ -88,7 +88,12 @@ _USUAL_HEADER = re.compile(
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 _MEANT = re.compile(r"; perhaps `\w+` was meant")
 _MOST_HEADERS = 3  # that a sentence names
-_ANY_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include\b", re.MULTILINE)
+# The headers of C and C++, and the runtime's, bring no types of numbers.
+_MAY_INCLUDE = re.compile(
+    r"^[ \t]*#[ \t]*include\b(?![ \t]*[<\"](?:\w+|(?:assert|ctype|errno|float|limits|math|std\w+|string|time|unistd|"
+    r"sys/time|cuda|cuda_runtime(?:_api)?|device_launch_parameters)\.h)[>\"])",
+    re.MULTILINE,
+)
 _CPP = frozenset(("struct", "class", "union", "enum", "typedef", "using", "template", "typename", "const", "constexpr",
                   "static", "inline", "namespace", "std", "int", "float", "double", "char", "void"))  # fmt: skip
 
@@ -124,6 +129,8 @@ def alone(text: str, kernel: str) -> str:
 
 def _included(angled: str | None, quoted: str | None, text: str) -> bool:
     """Return whether a header is for kernels; CUB's and Thrust's only if the remaining text names them."""
+    if quoted and re.fullmatch(r"\w+", quoted):  # a header of the C++ library, as "vector"
+        angled = quoted
     name = angled or quoted or ""
     library = name.partition("/")[0]
     if library in _LIBRARIES and not re.search(rf"\b{library}\b\s*::", text):
@@ -199,6 +206,9 @@ def compiled_for_device(name: str, text: str, names: tuple[str, ...] = (), hurri
             return DevicePart(source, made, said, tuple(left_out))
         except CompileError as failed:
             latest = failed
+            if "C++20" in str(failed) and _NEWER[0] not in source.options:
+                source = replace(source, options=(*source.options, *_NEWER))
+                continue
             mended = _as_nvcc(source.text, failed)
             if mended != source.text:
                 source = replace(source, text=mended)
@@ -361,8 +371,8 @@ def _used(source: Source, error: CompileError, left_out: list[CompilerWarning], 
 
 
 def _passed_over(whole: str, text: str) -> bool:
-    """Return whether the text has lost a header that the whole file includes."""
-    return len(_ANY_INCLUDE.findall(text)) < len(_ANY_INCLUDE.findall(whole))
+    """Return whether the text has lost a header that the whole file includes and that may include others of CUDA."""
+    return len(_MAY_INCLUDE.findall(text)) < len(_MAY_INCLUDE.findall(whole))
 
 
 def _taken(source: Source, lines: Iterable[int]) -> set[int]:

@@ -59,6 +59,22 @@ MISTAKES = {
     "rand": (BODY % "    a[0] = rand();", 2, ("`rand`", "curand_kernel.h")),
     "exit": (BODY % "    if (n) exit(1);\n    a[0] = 1;", 2, ("`exit`", "return")),
     "a sort": (BODY % "    std::sort(a, a + n);", 2, ("`sort`", "loop")),
+    "a function named as one of the library": (
+        "int reverse(int x) { return -x; }\n" + BODY % "    a[0] = reverse(n);", 3,
+        ("`reverse`", "line 1", "__device__")),
+    "halves with a header that has none": (
+        "#include <cuda_runtime.h>\n#include <vector>\n__global__ void f(half *a) { a[0] = a[1]; }\n", 3,
+        ("<cuda_fp16.h>",)),
+    "a word of CUDA without its lines": (BODY % "    shared float s[32];\n    a[0] = 1;", 2, ("`__shared__`",)),
+    "the length of a pointer": (BODY % "    for (int i = 0; i < a.size(); i++) a[i] = 0;", 2, ("parameter",)),
+    "first values of a shared array": (BODY % "    __shared__ float s[2] = {0};\n    a[0] = s[1];", 2,
+                                       ("__syncthreads()",)),
+    "a word of another language": (BODY % "    if (n > 0 And n < 9) a[0] = 1;", 2, ("&&",)),
+    "a name of 3,000 letters": (BODY % f"    a[0] = {'x' * 3000};", 2, (f'"{"x" * 40} …" is undefined',)),
+    "a length of a text": ("__global__ void f(char *a) { a[0] = strlen(a); }\n", 1, ("`strlen`", "loop")),
+    "an order of the library": (
+        "#include <compare>\nstruct P { int x; auto operator<=>(const P &) const = default; };\n"
+        "__global__ void f(P *a) { a[0].x = a[0] < a[1]; }\n", 2, ("<compare>", "operator<")),
     "a number of the host": ("int N = 4;\n" + BODY % "    a[0] = N;", 3, ("`N`", "line 1", "const")),
 }  # fmt: skip
 

@@ -36,14 +36,43 @@ MISTAKES = {
     ("block(threads)", "block(threads, 8)"): (10, ("1,024", "2,048")),
     ("threads = 256", "threads = 2048"): (10, ("1,024", "2,048")),
     (LAUNCH, "f<<<N / threads, threads>>>(d)"): (10, ("2 parameters", "1 argument")),
-    (LAUNCH, "f<<<N / threads, threads>>>(h, N)"): (10, ("h is an array of the host",)),
+    (LAUNCH, "f<<<N / threads, threads>>>(h, N)"): (10, ("`h` is an array of the host",)),
     ("cudaMalloc(&d,", "cudaMalloc((void **)d,"): (8, ("&d",)),
     (TO, TO.replace("N * sizeof(float)", "N")): (9, ("bytes", "sizeof")),
-    (TO, TO.replace("N * sizeof(float)", "sizeof(h)")): (9, ("sizeof(h) is 8",)),
-    ("cudaMalloc(&d, N * sizeof(float))", "cudaMalloc(&d, N)"): (9, ("cudaMalloc of d", "bytes")),
+    (TO, TO.replace("N * sizeof(float)", "sizeof(h)")): (9, ("`sizeof(h)` is 8",)),
+    ("cudaMalloc(&d, N * sizeof(float))", "cudaMalloc(&d, N)"): (9, ("`cudaMalloc` of d", "bytes")),
     (TO, TO.replace("HostToDevice", "DeviceToHost")): (9, ("d is one of the GPU",)),
     (BACK, BACK.replace("DeviceToHost", "HostToDevice")): (11, ("h is one of the host",)),
     (BACK, BACK.replace("h, d", "d, h")): (11, ("d is one of the GPU",)),
+    (LAUNCH, "f<<<N / threads, threads>>(d, N)"): (10, ("three brackets",)),
+    (LAUNCH, "f<<<N / threads; threads>>>(d, N)"): (10, ("commas",)),
+    (LAUNCH, "f<<<N / threads, threads>>>(&d, N)"): (10, ("`d`", "without the &")),
+    (TO, TO.replace("(d", "(&d")): (9, ("`d`", "without the &")),
+    (TO, TO.replace(", cudaMemcpyHostToDevice", "")): (9, ("fourth argument",)),
+    (TO, "memcpy(d, h, N * sizeof(float))"): (9, ("`d`", "cudaMemcpy")),
+    (TO, "cudaMemset(d, 1, N * sizeof(float))"): (9, ("each byte", "0x01010101")),
+    (TO, "cudaMemset(d, 0, N)"): (9, ("bytes", "sizeof")),
+    (TO, "d[0] = h[0]"): (9, ("`d`", "cudaMemcpy")),
+    (TO, TO.replace("cudaMemcpy(", "cudaMemcopy(")): (9, ("`cudaMemcopy`", "`cudaMemcpy`")),
+    ("cudaFree(d)", "free(d)"): (12, ("`d`", "cudaFree")),
+    ("cudaFree(d)", "cudaFree(h)"): (12, ("`h`", "host")),
+    ("cudaFree(d)", "cudaDeviceSynchronise()"): (12, ("`cudaDeviceSynchronize`",)),
+    ("cudaFree(d)", "__syncthreads()"): (12, ("`__syncthreads`", "kernels")),
+    ("cudaFree(d)", 'printf("%d", threadIdx.x)'): (12, ("`threadIdx`", "kernels")),
+    ("cudaFree(d)", "printf(\u201cdone\u201d)"): (12, ("U+201C",)),
+    ("cudaMalloc(&d, N * sizeof(float))", "d = (float *)cudaMalloc(N)"): (8, ("address", "bytes")),
+    ("cudaMalloc(&d, N * sizeof(float))", "cudaMalloc(N * sizeof(float), &d)"): (8, ("address",)),
+    ("int main() {", "void g(float *a) { a[0] = 1; }\nint main() {\n    g<<<1, 1>>>(0);"): (4, ("`g`", "__global__")),
+    ("int main() {", "_global_ void g(float *a) { a[0] = 1; }\nint main() {"): (4, ("`__global__`", "`_global_`")),
+    ("int main() {", "int main() {\n    __global__ void g(float *a) { a[0] = 1; }"): (5, ("line 4",)),
+    ("int main() {", "__constant__ float c[4];\nint main() {\n    c[0] = 1;"): (6, ("`c`", "cudaMemcpyToSymbol")),
+    ("int main() {", "__device__ int c;\nint main() {\n    printf(\"%d\", c);"): (6, ("cudaMemcpyFromSymbol",)),
+    ("int main() {", "__device__ int c;\nint main() {\n    int one = 1; cudaMemcpyToSymbol(&c, &one, 4);"): (
+        6, ("without the &",)),
+    ("int main() {", "__device__ int c;\nint main() {\n    int one = 1; cudaMemcpyToSymbol(\"c\", &one, 4);"): (
+        6, ("quotes", "c")),
+    ("{ int i", "{ extern __shared__ int s[]; int i"): (10, ("third size", "`f`")),
+    ("#define N 4096", "#define N = 4096"): (2, ("`= 4096`",)),
 }  # fmt: skip
 
 
@@ -78,6 +107,21 @@ RIGHT = {
     "a copy to an expression": (TO, TO.replace("(d,", "(*(&d),")),
     "an overload": ("int main", "__global__ void f(float *a) { a[0] = 1; }\nint main"),
     "a wrapper of the same name": ("int main() {", "void f(float *d) { f<<<1, 32>>>(d, N); }\nint main() {"),
+    "a place in an array": (LAUNCH, "f<<<4, 32>>>(&d[4], sizeof(d[0]))"),
+    "arrays of pointers": ("cudaFree(d)", "float *e[2]; cudaMalloc(&e[0], 4); f<<<1, 1>>>(e[0], 1)"),
+    "a parameter with the name of a variable": (
+        "int main() {", "__constant__ float c[4];\nfloat g(float *c) { return c[0]; }\nint main() {"),
+    "a constant of both": (
+        "int main() {", "__device__ const int c = 4;\n__managed__ int m;\nint main() { m = 1; printf(\"\", c + m);"),
+    "a variable that a function copies": (
+        "int main() {", "__device__ float c[4], *p;\nint main() { float s[4]; cudaMemcpyFromSymbol(s, c, sizeof(c));"),
+    "bytes of a large number": (TO, "cudaMemset(d, 0x7f, N * sizeof(float)); cudaMemset(d, 255, N * sizeof(float))"),
+    "an address that is copied": (
+        TO, "float **e; cudaMalloc(&e, 8); cudaMemcpy(e, &d, sizeof(float *), cudaMemcpyHostToDevice)"),
+    "a macro with a name of CUDA": ("int main() {", "#define cudaMemcopy(a) a\nint main() {\n    cudaMemcopy(N);"),
+    "sizes with the names of kernels": (LAUNCH, "dim3 blockDim(32), gridDim(4); f<<<gridDim, blockDim>>>(d, N)"),
+    "letters in quotes and comments": (LAUNCH, LAUNCH + '; printf("\u201cok\u201d"); // \u2192 fertig'),
+    "an element of an expression": ("cudaFree(d)", "cudaFree(*&d); cudaMemcpy(*&d, h, N, cudaMemcpyHostToDevice)"),
     "an array of the stack": ("int main() {", "int main() {\n    float s[4]; s[0] = 1;"),
 }  # fmt: skip
 

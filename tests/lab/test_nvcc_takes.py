@@ -346,6 +346,32 @@ __global__ void copies(const __grid_constant__ CUtensorMap map) { }
     a[0] = low == -most && __INT_MAX__ > 0 && __DBL_MAX__ > __LONG_MAX__ && __FLT_EPSILON__ > __FLT_MIN__ ? 7 : 1;
 }
 """,
+    "a class of the C++ library as a base": """
+template <class T, class = void> struct has_length : std::false_type {};
+template <class T> struct has_length<T, std::void_t<decltype(std::declval<T>().length())>> : std::true_type {};
+struct Line { __device__ int length() const { return 0; } };
+__global__ void k(int *a) { a[0] = 5 + 2 * has_length<Line>::value + has_length<int>::value; }
+""",
+    "a variable in the head of a range": """__global__ void k(int *a) {
+    int odd[] = {1, 2, 3};
+    for (int factor = 1; int x : odd) a[0] += factor * x;
+    a[0] += 1;
+}
+""",
+    "places in a struct as constants": """#include <cstddef>
+struct P { char a; double b; struct { short s, t; } in; };
+static_assert(offsetof(P, b) == 8, "");
+constexpr size_t WHERE = offsetof(P, in.t);
+__global__ void k(int *a) { __shared__ char s[offsetof(P, b)]; s[0] = WHERE; a[0] = sizeof(s) + (s[0] == 18) - 2; }
+""",
+    "built-in functions of GCC": """__global__ void k(int *a) {
+    double two = __builtin_sqrt(4.0);
+    __builtin_memcpy(a, &two, sizeof(int));
+    a[0] += __builtin_popcount(5) + __builtin_clz(1) - __builtin_ffsll(1LL << 25) - (int)__builtin_fmaxf(two, 1.0f);
+    a[0] += __builtin_inff() > 0;
+    a[0] += __builtin_offsetof(float3, z) - 7;
+}
+""",
     "code for nvcc": """#if defined(__NVCC__) && defined(__unix__)
 #define SEVEN __SIZEOF_INT__ + 3
 #endif
@@ -372,6 +398,7 @@ template <class A, Function<A> f> __global__ void k(A *a) { a[0] = f(A(6)); }
 int main() { k<int, more><<<1, 1>>>(nullptr); }
 """,
     "a file of host code beside it": """#include "verify.cpp"
+#include "vector"
 #include "../reference.c"
 __global__ void k(int *a) { a[0] = 7; }
 """,

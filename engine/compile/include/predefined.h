@@ -25,3 +25,4 @@
 #define __SIZEOF_FLOAT__ 4
 #define __SIZEOF_DOUBLE__ 8
 #define MAXFLOAT FLT_MAX
+#define offsetof(type, member) ((size_t)__INTADDR__(&((type *)0)->member))  // a constant expression

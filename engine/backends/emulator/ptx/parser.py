@@ -45,6 +45,7 @@ from engine.backends.emulator.ptx.traits import check_instruction, check_targets
 
 _IGNORED = (".version", ".target", ".address_size", ".file", ".pragma", ".weak_alias", ".alias")
 _LABEL = re.compile(r"([$%A-Za-z_][\w$]*)\s*:(?!:)")
+_LATE = re.compile(r"(\w+(?:\.\w+)*?)\.(f16|f16x2|f32|f64)((?:\.(?:r[nzmp]|ftz|sat))+)")
 _FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', re.M)
 _LAST_LINE = 1 << 30  # larger numbers come from a #line directive
 _LOC = re.compile(r"\.loc\s+(\d+)\s+(\d+)\s+(\d+)(?:.*inlined_at\s+(\d+)\s+(\d+)\s+(\d+))?")
@@ -313,6 +314,7 @@ class _Parser:
                 raise InvalidPtx(f"no instruction follows the guard @{name}")
             guard, statement = found, statement.strip()
         opcode, _, rest = statement.partition(" ") if "\t" not in statement else _split_opcode(statement)
+        opcode = _in_order(opcode)
         if opcode.startswith("tex."):  # `[texture, {x, y}]` is a list of operands, not an address
             rest = rest.replace("[", "(").replace("]", ")")
         operands = tuple(self._operand(part) for part in split_at_commas(rest)) if rest.strip() else ()
@@ -386,3 +388,13 @@ class _Parser:
 def _split_opcode(statement: str) -> tuple[str, str, str]:
     parts = statement.split(None, 1)
     return parts[0], "", parts[1] if len(parts) > 1 else ""
+
+
+def _in_order(opcode: str) -> str:
+    """Return an opcode with its modifiers before the type, as in the manual; the assembler also takes them behind it,
+    as in `lg2.approx.f32.ftz`."""
+    if (late := _LATE.fullmatch(opcode)) is None:
+        return opcode
+    words = [*late[1].split("."), *late[3].split(".")[1:]]
+    last = [word for word in ("ftz", "sat") if word in words]
+    return ".".join([*(word for word in words if word not in last), *last, late[2]])

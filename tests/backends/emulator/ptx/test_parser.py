@@ -32,6 +32,15 @@ def body(text):
     return [item for item in function.body if isinstance(item, Instruction)], function
 
 
+@pytest.mark.parametrize(("written", "opcode"), [
+    ("lg2.approx.f32.ftz", "lg2.approx.ftz.f32"), ("add.f64.rm", "add.rm.f64"), ("vadd.u32.u32.u32.sat", None),
+    ("fma.f32.ftz.sat.rn", "fma.rn.ftz.sat.f32"), ("min.ftz.f32", None), ("cvt.rn.f16x2.f32", None),
+])  # fmt: skip
+def test_modifiers_behind_the_type_as_curand_has_them(written, opcode):
+    items, _ = body(f".reg .b32 %r<9>; .reg .f64 %d<9>; {written} %r1, %r2, %r3, %r4;")
+    assert items[0].opcode == (opcode or written)
+
+
 def test_operands():
     items, function = body("""
         .reg .pred %p<3>; .reg .b32 %r<9>; .reg .b64 %rd<4>; .reg .f32 %f<5>;

@@ -1,0 +1,95 @@
+#pragma once
+// Built-in functions of GCC that nvcc takes in a kernel.
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <cmath>
+#define __builtin_popcount __popc
+#define __builtin_popcountll __popcll
+#define __builtin_clz __clz
+#define __builtin_clzll __clzll
+#define __builtin_ffs __ffs
+#define __builtin_ffsll __ffsll
+#define __builtin_abs abs
+#define __builtin_labs labs
+#define __builtin_llabs llabs
+#define __builtin_memcpy memcpy
+#define __builtin_memset memset
+#define __builtin_printf printf
+#define __builtin_offsetof(type, member) offsetof(type, member)
+#define __builtin_signbit(x) signbit(x)
+#define __builtin_inff() INFINITY
+#define __builtin_inf() ((double)INFINITY)
+#define __builtin_huge_valf() INFINITY
+#define __builtin_huge_val() ((double)INFINITY)
+#define __builtin_nanf nanf
+#define __builtin_nan nan
+#define __builtin_acos acos
+#define __builtin_acosf acosf
+#define __builtin_asin asin
+#define __builtin_asinf asinf
+#define __builtin_atan atan
+#define __builtin_atanf atanf
+#define __builtin_atan2 atan2
+#define __builtin_atan2f atan2f
+#define __builtin_cbrt cbrt
+#define __builtin_cbrtf cbrtf
+#define __builtin_ceil ceil
+#define __builtin_ceilf ceilf
+#define __builtin_cos cos
+#define __builtin_cosf cosf
+#define __builtin_cosh cosh
+#define __builtin_coshf coshf
+#define __builtin_erf erf
+#define __builtin_erff erff
+#define __builtin_erfc erfc
+#define __builtin_erfcf erfcf
+#define __builtin_exp exp
+#define __builtin_expf expf
+#define __builtin_exp2 exp2
+#define __builtin_exp2f exp2f
+#define __builtin_expm1 expm1
+#define __builtin_expm1f expm1f
+#define __builtin_fabs fabs
+#define __builtin_fabsf fabsf
+#define __builtin_fdim fdim
+#define __builtin_fdimf fdimf
+#define __builtin_floor floor
+#define __builtin_floorf floorf
+#define __builtin_fma fma
+#define __builtin_fmaf fmaf
+#define __builtin_fmax fmax
+#define __builtin_fmaxf fmaxf
+#define __builtin_fmin fmin
+#define __builtin_fminf fminf
+#define __builtin_fmod fmod
+#define __builtin_fmodf fmodf
+#define __builtin_hypot hypot
+#define __builtin_hypotf hypotf
+#define __builtin_log log
+#define __builtin_logf logf
+#define __builtin_log10 log10
+#define __builtin_log10f log10f
+#define __builtin_log1p log1p
+#define __builtin_log1pf log1pf
+#define __builtin_log2 log2
+#define __builtin_log2f log2f
+#define __builtin_pow pow
+#define __builtin_powf powf
+#define __builtin_rint rint
+#define __builtin_rintf rintf
+#define __builtin_round round
+#define __builtin_roundf roundf
+#define __builtin_sin sin
+#define __builtin_sinf sinf
+#define __builtin_sinh sinh
+#define __builtin_sinhf sinhf
+#define __builtin_sqrt sqrt
+#define __builtin_sqrtf sqrtf
+#define __builtin_tan tan
+#define __builtin_tanf tanf
+#define __builtin_tanh tanh
+#define __builtin_tanhf tanhf
+#define __builtin_trunc trunc
+#define __builtin_truncf truncf
