@@ -8,8 +8,9 @@ import pytest
 
 from engine.catalogue import KERNELS
 from engine.lab import compilation, kernels
-from engine.lab.checking import Checked, check_own, check_rung, time_own
+from engine.lab.checking import check_own, check_rung, time_own
 from engine.lab.marks import Mark, compiler_marks
+from engine.lab.own_launch import Checked
 from engine.lab.setups import setup_of
 from engine.plan import settle
 from engine.records import Choice, NotRunnable

@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from engine.catalogue import KERNELS
-from engine.lab import checking
-from engine.lab.checking import Checked, check_own, check_rung
+from engine.lab import own_launch
+from engine.lab.checking import check_own, check_rung
+from engine.lab.own_launch import Checked
 from engine.lab.setups import setup_of
 from engine.lab.templates import TEMPLATES
 from engine.lab.trials import ORDERS, SEARCHED
@@ -203,7 +204,7 @@ def test_atomics_that_need_the_order_of_blocks_or_lanes_are_wrong(name: str) -> 
 
 def test_a_further_run_with_more_blocks_than_time_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "__global__ void k(int *a) { a[blockIdx.x] = 1; }\n"
-    monkeypatch.setattr(checking, "SECONDS", 0.5)
+    monkeypatch.setattr(own_launch, "SECONDS", 0.5)
     found = check_own(setup_of("k<<<60000, 32>>>(int32[60000])"), 1, text, "mine.cu")
     assert found.measurement.status == "ok" and found.remark is None
 

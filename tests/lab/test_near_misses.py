@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.lab.checking import Checked, check_own
+from engine.lab.checking import check_own
 from engine.lab.formula import value_of
+from engine.lab.own_launch import Checked
 from engine.lab.setups import setup_of
 from engine.records import NotRunnable
 

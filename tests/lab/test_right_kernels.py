@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from engine.lab.checking import Checked, check_own
+from engine.lab.checking import check_own
 from engine.lab.formula_traits import added_in, bounds_in, choices_in, compares_plainly, divisors_in
+from engine.lab.own_launch import Checked
 from engine.lab.setups import setup_of
 from engine.lab.structures import element_of
 from tests.sentences import sentence
