@@ -98,14 +98,15 @@ def orders_of(choice: Choice) -> tuple[str, ...]:
 
 def _checked_rung(choice: Settled, progress: Progress | None = None) -> Checked:
     name = choice.source_name or choice.kernel
+    warned: tuple[Mark, ...] = ()
     try:
-        measurement = measure(choice, progress)
         launches = [step for step in plan(choice).steps if isinstance(step, Launch)]
+        warned = _warnings_of(launches, name)
+        measurement = measure(choice, progress)
     except FAILURES as error:
-        return failed_check(choice, error, name)
+        return failed_check(choice, error, name, warned)
     refused = why_barred(None, [(step.source, step.kernel) for step in launches])
-    marks = (*_warnings_of(launches, name), *finding_marks(measurement.findings))
-    return Checked(measurement, marks, barred=refused)
+    return Checked(measurement, (*warned, *finding_marks(measurement.findings)), barred=refused)
 
 
 def _warnings_of(launches: Sequence[Launch], file_name: str) -> tuple[Mark, ...]:

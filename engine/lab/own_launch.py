@@ -92,11 +92,13 @@ def check_launch(
     asked = Choice(
         setup.kernel, n, 1, device="emulator", schedule=schedule, source=draft.text, source_name=draft.file_name
     )
+    warned: tuple[Mark, ...] = ()
     try:
         trial = trial_of(schedule) if trial is None else trial
         made = launching(setup, n, trial)
         asked = sized(asked, made)
         own = draft.compiled()
+        warned = warning_marks(own.made.warnings)
         made = fitting(setup, made, own, trial, places, odd)
         if instead:
             named = zip(array_names(own.parameters, None), made.arguments, strict=True)
@@ -107,7 +109,7 @@ def check_launch(
         )  # fmt: skip
         found = check_answer(setup, run)
     except FAILURES as error:
-        return failed_check(asked, error, draft.file_name)
+        return failed_check(asked, error, draft.file_name, warned)
     made_of = _record(asked, own, run, found, _changed_inputs(setup, made, own, run))
     too_large = _too_large(setup, run, found) if found else None
     if too_large:
@@ -209,15 +211,16 @@ def _record(
     return Checked(measurement, marks, tuple(_shown(name, array) for name, array in run.arrays.items()))
 
 
-def failed_check(asked: Choice, error: Exception, file_name: str) -> Checked:
-    """Return the record of a check that ended with an error, with a mark at its line."""
+def failed_check(asked: Choice, error: Exception, file_name: str, warned: Sequence[Mark] = ()) -> Checked:
+    """Return the record of a check that ended with an error, with a mark at its line. `warned`: the compiler's warnings
+    of a text that compiles; `i >= 0` of an unsigned i may be the reason."""
     measurement = failed(asked, error)
     marks = finding_marks(measurement.findings)
     if isinstance(error, CompileError):
         marks = error_marks(file_name, error, str(asked.source or ""))
     if not marks and measurement.line and not isinstance(error, NotRunnable):
         marks = (Mark(measurement.line, "finding", str(error)),)
-    return Checked(measurement, marks, barred=why_barred(error, ()))
+    return Checked(measurement, (*warned, *marks), barred=why_barred(error, ()))
 
 
 def _shown(name: str, array: Array) -> ArrayShown:
