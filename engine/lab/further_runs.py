@@ -20,6 +20,7 @@ from engine.backends.emulator.state.schedule import parse_schedule, schedule_lin
 from engine.lab.arguments import Argument, Structure, array_names, arrays_and_numbers
 from engine.lab.expressions import evaluate
 from engine.lab.formula import value_of
+from engine.lab.formula_traits import moved_in
 from engine.lab.kernel_traits import compared_with, has_atomics, has_variables, waits
 from engine.lab.kernels import KernelRun, OwnKernel
 from engine.lab.own_launch import FAILURES, Checked, Draft, check_answer, check_launch, prepare
@@ -29,6 +30,7 @@ from engine.lab.trials import (
     LARGE,
     ORDERS,
     SEARCHED,
+    TIES,
     ends_for,
     no_number,
     reading_trials,
@@ -38,7 +40,9 @@ from engine.lab.trials import (
 )
 from engine.records import NotRunnable
 
-_MOST_AGAIN = 16  # power of two of warp instructions, up to which a run is repeated at the same size
+# Powers of two up to which a run is repeated at the same size; few warps of many steps cost as much as many warps.
+_MOST_AGAIN = {"warp_instructions": 16, "busiest_warp_instructions": 11}
+_FEWEST = 128
 _MOST_IN_WAVES = 2048  # elements that are not reduced for a run whose blocks take turns, which is slow
 _NEXT, _MOST_VALUES = 3, 16  # elements of a row that is left out; other numbers of the array in their place
 _MOST_PLACES = 4  # at which the deciding number stands, of those that a kernel compares with
@@ -78,11 +82,11 @@ def run_further(draft: Draft, n: int, found: Checked, schedule: str | None) -> C
 def _in_orders(asked: _Asked) -> Checked | None:
     """Return a run that is wrong in another order, with other numbers."""
     setup, draft = asked.setup, asked.draft
-    for order, trial in _tries(setup, draft.compiled()):
+    for order, trial in _tries(asked):
         size = size_in(order, asked.size) if setup.sized else asked.n
         other = check_launch(draft, size, order, trial)
         if other.measurement.status == "out-of-bounds":  # a counting sort uses its numbers as indices
-            other = check_launch(draft, size, order, trial=0, places=trial_of(order))
+            other = check_launch(draft, size, order, trial=0, places=trial)
         finishes = other.measurement.status != "deadlock" or not (asked.schedule or "").startswith("independent")
         if not finishes and check_launch(draft, size, None).measurement.status == "deadlock":
             continue  # not for the order of blocks: lanes of a warp wait for each other
@@ -97,13 +101,15 @@ def _in_orders(asked: _Asked) -> Checked | None:
     return None
 
 
-def _tries(setup: Setup, own: OwnKernel) -> list[tuple[str, int]]:
-    """Return the further orders, with the trial of the numbers of each: more orders for searches, and for threads that
-    wait for each other."""
-    if searches(setup.right):
-        return [(order, trial_of(order)) for order in SEARCHED]
-    more = SEARCHED[len(ORDERS) :] if waits(own) else ()
-    return [(order, trial_of(order)) for order in ORDERS] + [(order, trial_of(ORDERS[0])) for order in more]
+def _tries(asked: _Asked) -> list[tuple[str | None, int]]:
+    """Return the further orders, with the trial of the numbers of each: more trials for searches, and more orders for
+    threads that wait for each other. Which of equal numbers is found depends on the order."""
+    usual = [(order, trial_of(order)) for order in ORDERS]
+    more = SEARCHED[len(ORDERS) :]
+    if searches(asked.setup.right):
+        trials = [(order, trial_of(order)) for order in more]
+        return [*usual, *((order if trial == TIES else asked.schedule, trial) for order, trial in trials)]
+    return [*usual, *((order, trial_of(ORDERS[0])) for order in more if waits(asked.draft.compiled()))]
 
 
 def _unwritten(setup: Setup, other: Checked) -> str | None:
@@ -121,7 +127,10 @@ def _unwritten(setup: Setup, other: Checked) -> str | None:
 
 
 def _in_several_passes(asked: _Asked) -> Checked | None:
-    """Return a run that is wrong at a size at which a thread has several elements."""
+    """Return a run that is wrong at a size at which a thread has several elements, so that its sums are large."""
+    right = asked.setup.right
+    if isinstance(right, Formula) and moved_in(right.line):
+        return None
     size = _several_passes(asked.setup, asked.n, size_in(ORDERS[LARGE - 1], asked.size))
     other = check_launch(asked.draft, size, asked.schedule, LARGE) if size else None
     if size is None or other is None or not is_missed(other):
@@ -344,14 +353,16 @@ def is_missed(other: Checked, sized: bool = True) -> bool:
 
 
 def repeated_size(found: Checked, n: int) -> int:
-    """Return the size at which a run is repeated: `n`, or the part of it that costs as much as a short run."""
+    """Return the size at which a run is repeated: `n`, or the part of it that costs as much as a short run, unless it
+    has less than a few warps and less than all indices."""
     counters = found.measurement.counters or {}
-    return max(1, n >> max(0, int(counters.get("warp_instructions", 0)).bit_length() - _MOST_AGAIN))
+    powers = (int(counters.get(name, 0)).bit_length() - most for name, most in _MOST_AGAIN.items())
+    return max(min(n, _FEWEST), n >> max(0, *powers))
 
 
-def size_in(order: str, size: int) -> int:
+def size_in(order: str | None, size: int) -> int:
     """Return the size at which a run is repeated in an order; `size` is for orders in which blocks run together."""
-    return max(size >> 3, min(size, _MOST_IN_WAVES)) if order.startswith("waves") else size
+    return max(size >> 3, min(size, _MOST_IN_WAVES)) if order and order.startswith("waves") else size
 
 
 def differs(found: Checked, other: Checked, n: int | None, numbers: bool, asked: str | None = None) -> Checked:

@@ -15,7 +15,7 @@ import numpy as np
 
 from engine.catalogue.data import extremes, turned_place
 from engine.lab.arguments import array_names, arrays_and_numbers
-from engine.lab.formula import largest_whole, value_of
+from engine.lab.formula import largest_whole, unsigned_value, value_of
 from engine.lab.formula_traits import (
     added_in,
     adds_in,
@@ -45,7 +45,7 @@ SEARCHED = (*ORDERS, *(f"independent:{seed}" for seed in range(2, 7)))
 LARGE = 1 + ORDERS.index("waves:1")  # the trial in which numbers are large
 # The trials in which the largest or the smallest number is the last one, or the last one decides.
 ENDS = (len(SEARCHED) + 1, len(SEARCHED) + 2)
-_TIES = 4  # the trial in which few numbers differ, and those by little
+TIES = 4  # the trial in which few numbers differ, and those by little
 _FOR_MINIMA = (5, 6)  # the trials in which all numbers but one are the largest of their type
 _FALLING = 7  # the trial of sorts in which the numbers fall
 _EQUAL = 1  # the trial in which some numbers are equal to the line's bounds
@@ -194,6 +194,8 @@ def _of_formula(
     fractions = floats | {name for name, one in every.items() if one.dtype.kind == "f"}
     few = {name for name, one in numbers.items() if isinstance(one, int) and 0 < one < 32}
     wraps = frozenset[str]() if fractions & used else wraps_in(right.line, few)
+    if trial == LARGE and not wraps and isinstance(out, np.ndarray):
+        wraps = used if _stays_unsigned(right.line, every, numbers, out) else wraps
     decided = [name for name, array in arrays.items() if name in used and array.dtype.kind in "iuf"]
     truths = [name for name, array in arrays.items() if name in used and array.dtype.kind == "b"]
     compared = [*decided, *truths, *(name for name in sorted(indices & used) if every[name].size)]
@@ -231,7 +233,7 @@ def _of_formula(
                 made = made / array.dtype.type(4)  # a kernel may add a few, as (x + abs(x)) / 2 does
             if finds and trial == LARGE and array.size > 1 and not sorts:
                 made = _with_second(made, least=_FINDS_LEAST.search(right.line) is not None)
-            bounds = finds and trial == _TIES and array.dtype.kind in "iuf"
+            bounds = finds and trial == TIES and array.dtype.kind in "iuf"
             changed[name] = _with_near(made, right.line, numbers, own, place) if bounds else made
         elif trial == LARGE and name in wraps and isinstance(out, np.ndarray) and _keep_bits(out, array):
             changed[name] = _of_whole_range(array, np.random.default_rng([place, trial]))
@@ -251,6 +253,16 @@ def _of_formula(
         elif trial == _EQUAL and name in counted_in(right.line):
             changed[name] = np.where(np.arange(array.size).reshape(array.shape) % 5 == 1, 0, array).astype(array.dtype)
     return _in_signed_words(changed)
+
+
+def _stays_unsigned(line: str, arrays: Mapping[str, Array], numbers: Mapping[str, float], out: Array) -> bool:
+    """Return whether a line has the value of a kernel's unsigned arithmetic for all numbers of its arrays."""
+    kinds = {array.dtype for name, array in arrays.items() if name in names_in(line)}
+    try:
+        made = unsigned_value(line, arrays, numbers, out.dtype) if adds_in(line) else None
+    except NotRunnable:
+        return False
+    return made is not None and kinds == {made.of.dtype}
 
 
 def _times_halved(line: str, arrays: Mapping[str, Array], names: Sequence[str], numbers: Mapping[str, float]) -> int:
@@ -391,7 +403,7 @@ def _moved(numbers: Array, trial: int, place: int) -> Array:
     make = np.random.default_rng([place, trial])
     if trial == LARGE:
         return _of_whole_range(numbers, make)
-    if trial == _TIES:
+    if trial == TIES:
         few = make.integers(0, 4, numbers.shape)
         return (few / 4 if numbers.dtype.kind == "f" else few).astype(numbers.dtype)
     return _extremes(numbers, trial, -1 if trial in _FOR_MINIMA else 1)

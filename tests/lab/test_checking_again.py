@@ -494,11 +494,11 @@ def test_a_counting_sort_may_use_its_numbers_as_indices():
             for (int k = 0; k < bins[value]; k++) a[at++] = value;
 }"""
     setup = setup_of("counting_sort<<<1, 64>>>(uint32[n]=random, n)", "a = sort(a)")
-    found = check_own(setup, 200, text, "mine.cu")
+    found = check_own(setup, 128, text, "mine.cu")
     assert found.measurement.status == "ok" and not found.remark
     beyond = text.replace("bins[a[i]]", "bins[a[i] * (n % 8 ? 400 : 1)]")
-    remark = check_own(setup, 200, beyond, "mine.cu").remark
-    assert remark.startswith("Right at this N") and "not at N = 199." in remark
+    remark = check_own(setup, 128, beyond, "mine.cu").remark
+    assert remark.startswith("Right at this N") and "not at N = 127." in remark
 
 
 @pytest.mark.parametrize(("steps", "status"), [("n", "ok"), ("n - 1", "wrong")])

@@ -81,6 +81,38 @@ def test_a_further_run_tells_a_near_miss(name: str) -> None:
     assert other.measurement.status == "wrong" or (remark.startswith("Right at this N") and "not at N = " in remark)
 
 
+WORD, LONG = (
+    f"const unsigned {kind}*x, unsigned {kind}*y, int n) {{ int i = threadIdx.x; if (i < n) {{ unsigned {kind}v = x[i];"
+    for kind in ("", "long long ")
+)
+
+
+@pytest.mark.sampled(quick=4, thorough=2)
+@pytest.mark.parametrize(
+    ("kind", "line", "body", "wrong"),
+    [
+        ("uint32", "v = x ^ (x >> 16); v = v * 0x85ebca6b; v = v ^ (v >> 13); v = v * 0xc2b2ae35; y = v ^ (v >> 16)",
+         "v ^= v >> 16; v *= 0x85ebca6b; v ^= v >> 13; v *= 0xc2b2ae35; y[i] = v ^ v >> 16;", "v >> 12"),
+        ("uint32", "v = x * 2654435761; y = v >> 20", "y[i] = v * 2654435761u >> 20;", "(int)(v * 2654435761u)"),
+        ("uint32", "y = (x * 3 + 1) >> 2", "y[i] = (v * 3 + 1) >> 2;", "(v * 3ull + 1)"),
+        ("uint32", "y = np.abs(x.astype(np.int64) - 500)", "y[i] = v > 500 ? v - 500 : 500 - v;", "v - 499"),
+        ("uint32", "y = np.abs(x - 500)", "y[i] = v > 500 ? v - 500 : 500 - v;", "v - 499"),
+        ("uint64", "v = x + 0x9e3779b97f4a7c15; v = (v ^ (v >> 30)) * 0xbf58476d1ce4e5b9; y = v ^ (v >> 31)",
+         "v += 0x9e3779b97f4a7c15; v = (v ^ (v >> 30)) * 0xbf58476d1ce4e5b9; y[i] = v ^ v >> 31;",
+         "(long long)v >> 31"),
+    ],
+)  # fmt: skip
+def test_unsigned_numbers_of_a_line_wrap_as_those_of_the_kernel(kind: str, line: str, body: str, wrong: str) -> None:
+    right = {"v >> 12": "v >> 13", "(int)(v * 2654435761u)": "v * 2654435761u", "(v * 3ull + 1)": "(v * 3 + 1)",
+             "v - 499": "v - 500", "(long long)v >> 31": "v >> 31"}[wrong]  # fmt: skip
+    setup = setup_of(f"f<<<1, n>>>({kind}[n]=random, {kind}[n], n)", line)
+    assert right in body
+    for each, status in ((body, "ok"), (body.replace(right, wrong), "wrong")):
+        text = f"__global__ void f({WORD if kind == 'uint32' else LONG} {each} }} }}"
+        found = check_own(setup, 200, text, "mine.cu")
+        assert found.measurement.status == status and (status == "wrong" or found.remark is None)
+
+
 @pytest.mark.parametrize(("last", "status"), [("n", "ok"), ("n - 1", "wrong")])
 def test_the_last_edge_decides_though_others_may_reach_its_node(last: str, status: str) -> None:
     edges = "int32[n]=indices, int32[n]=indices, int32[100]=random, int32[100]=zeros"
