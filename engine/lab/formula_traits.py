@@ -70,6 +70,20 @@ def comparisons_in(line: str) -> list[str]:
     return [ast.unparse(node) for node in ast.walk(parse(line)) if isinstance(node, ast.Compare)]
 
 
+def choices_by_sign_in(line: str) -> list[str]:
+    """Return differences of a line that decide by their signs what it chooses: x * a - 255 of minimum(x * a, 255) and
+    of clip(x * a, 0, 255)."""
+    pairs = list[tuple[ast.expr, ast.expr]]()
+    for node in ast.walk(parse(line)):
+        match node:
+            case ast.Compare(left=left, comparators=[right]):
+                pairs.append((left, right))
+            case ast.Call(func=function, args=given):
+                name, given = function_of(function, given)
+                pairs += [(given[0], one) for one in given[1:]] if name in _BOUNDING else []
+    return [f"({ast.unparse(one)}) - ({ast.unparse(two)})" for one, two in pairs]
+
+
 def added_in(line: str) -> float:
     """Return the smallest positive number that a line adds, such as 1e-5; 0 if there is none."""
     nodes = [node for node in ast.walk(parse(line)) if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add)]
@@ -168,6 +182,7 @@ _WRAPPING = (ast.Add, ast.Sub, ast.Mult)
 _BITS = (ast.BitAnd, ast.BitOr, ast.BitXor)
 _OF_ZERO = frozenset(("sign", "logical_and", "logical_or", "logical_xor", "logical_not"))
 _DIVIDING = (ast.Div, ast.FloorDiv, ast.Mod, *_BITS)
+_BOUNDING = frozenset(("maximum", "minimum", "fmax", "fmin", "clip"))
 _CHOOSING = frozenset((*COMPARING, "clip", "where"))
 _FACTORS = (*_WRAPPING, *_DIVIDING)
 

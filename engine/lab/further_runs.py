@@ -7,7 +7,7 @@ run_further(draft, n, found, schedule) -> Checked: `found`, a run that is wrong 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import product
@@ -25,7 +25,7 @@ from engine.lab.kernel_traits import compared_with, has_atomics, has_variables, 
 from engine.lab.kernels import KernelRun, OwnKernel
 from engine.lab.own_launch import FAILURES, Checked, Draft, check_answer, check_launch, prepare
 from engine.lab.setups import Formula, Launching, Setup, launching
-from engine.lab.trial_parameters import other_numbers
+from engine.lab.trial_parameters import numbers_of_other_signs, other_numbers
 from engine.lab.trials import (
     LARGE,
     ORDERS,
@@ -33,6 +33,7 @@ from engine.lab.trials import (
     TIES,
     ends_for,
     no_number,
+    other_ranges,
     reading_trials,
     searches,
     trial_of,
@@ -124,6 +125,15 @@ def _unwritten(setup: Setup, other: Checked) -> str | None:
         f"The run that you asked for was right, because arrays start with zeros there. The kernel does not write this "
         f"element of `{right.out}`. If the host clears the array before the launch, fill it with zeros here, too."
     )
+
+
+def _with_other_arguments(asked: _Asked) -> Checked | None:
+    """Return a run that is wrong with other ranges, or with a factor with which the line chooses something else."""
+    own, made = prepare(asked.draft, asked.size)
+    ranges = [{name: one} for name, one in other_ranges(asked.setup, made, own).items()]
+    others: list[Mapping[str, Argument]] = [*ranges, *numbers_of_other_signs(asked.setup, made, own)]
+    runs = (check_launch(asked.draft, asked.size, asked.schedule, 0, instead=other) for other in others)
+    return next((_instead(asked, other) for other in runs if other.measurement.status == "wrong"), None)
 
 
 def _in_several_passes(asked: _Asked) -> Checked | None:
@@ -336,9 +346,17 @@ def _agrees(setup: Setup, run: KernelRun) -> bool:
 
 # In this order: the sentence of an earlier one says more.
 _FURTHER: tuple[Callable[[_Asked], Checked | None], ...] = (
-    _in_orders, _in_several_passes, _at_sizes_near, _where_unread_decides, _where_unread_counts, _at_constants,
-    _left_behind, _read_unset, _ignored,
-)  # fmt: skip
+    _in_orders,
+    _with_other_arguments,
+    _in_several_passes,
+    _at_sizes_near,
+    _where_unread_decides,
+    _where_unread_counts,
+    _at_constants,
+    _left_behind,
+    _read_unset,
+    _ignored,
+)
 
 
 # ---- also for the drafts of a rung

@@ -18,7 +18,7 @@ from engine.backends.emulator.backend import DEVICE, SECONDS
 from engine.backends.emulator.watching.races.findings import STARTS_UNDEFINED
 from engine.backends.measure import SHOWN, failed, verdict, with_elements
 from engine.backends.restored import changed, is_const
-from engine.lab.arguments import array_names
+from engine.lab.arguments import Argument, array_names
 from engine.lab.kernels import KernelRun, OwnKernel, kernel
 from engine.lab.marks import Mark, error_marks, finding_marks, warning_marks
 from engine.lab.references import reference_named
@@ -83,11 +83,11 @@ class Checked:
 
 def check_launch(
     draft: Draft, n: int, schedule: str | None, trial: int | None = None, places: int | None = None,
-    odd: int | None = None, instead: Mapping[str, Array] | None = None,
+    odd: int | None = None, instead: Mapping[str, Argument] | None = None,
 ) -> Checked:  # fmt: skip
     """Check a launch in an order. `trial`: of the numbers; None: those that belong to the order. `places`: the trial of
     the parameters that are places, if it is another one. `odd`: where the number stands that decides a search.
-    `instead`: arrays in place of the trial's."""
+    `instead`: arguments in place of the trial's."""
     setup = draft.setup
     asked = Choice(
         setup.kernel, n, 1, device="emulator", schedule=schedule, source=draft.text, source_name=draft.file_name

@@ -16,6 +16,7 @@ import numpy as np
 from engine.lab.arguments import array_names, arrays_and_numbers, as_held, is_number
 from engine.lab.formula import value_of
 from engine.lab.formula_traits import (
+    choices_by_sign_in,
     choices_in,
     divisors_in,
     every_name_in,
@@ -30,6 +31,7 @@ from engine.lab.setups import Formula, Launching, Right, Setup
 from engine.records import NotRunnable
 
 _OF_WINDOW = 4  # times less than its weights, a place is no radius
+_OTHER_SIGNS = (-1, -8, -64, 8, 64, 512)  # times a factor
 _FRACTION = 0.3125  # is added to a factor: 1 - p stays far from 0 for a usual p
 
 
@@ -69,6 +71,37 @@ def other_numbers(setup: Setup, made: Launching, own: OwnKernel) -> dict[str, in
             continue
         if not np.array_equal(before, after):
             found[name] = other
+    return found
+
+
+def numbers_of_other_signs(setup: Setup, made: Launching, own: OwnKernel) -> list[dict[str, float]]:
+    """Return other factors of a line, each of which makes it choose what it never chooses with those of the launch, as
+    the 0 of clip(a * x + b, 0, 255) with b = 10."""
+    right, found = setup.right, list[dict[str, float]]()
+    if not isinstance(right, Formula):
+        return found
+    names = array_names(own.parameters, None)
+    passed = dict(
+        zip(names, map(as_held, own.parameters, vary_parameters(setup, made, own, 0, 0).values()), strict=True)
+    )
+    arrays, numbers = arrays_and_numbers(passed)
+    floats = {name for name, parameter in zip(names, own.parameters, strict=True) if parameter.kind == "f"}
+    for difference in choices_by_sign_in(right.line):
+        factors = (floats | _small(setup, passed)) & factors_in(right.line) & factors_in(difference)
+        factors -= divisors_in(right.line) | choices_in(right.line)
+
+        def rarer(other: Mapping[str, float], difference: str = difference) -> float:
+            """Return the share of the rarer sign, if the line has a finite value."""
+            value = value_of(right.line, arrays, {**numbers, **other}).of
+            above = float(np.mean(value_of(difference, arrays, {**numbers, **other}).of > 0))
+            return min(above, 1 - above) if np.isfinite(value).all() else 0.0
+
+        others = [{name: numbers[name] * times} for name in sorted(factors & {*numbers}) for times in _OTHER_SIGNS]
+        try:
+            best = max(others, key=rarer, default={}) if others and not rarer({}) else {}
+            found += [best] if best and rarer(best) else []
+        except NotRunnable:
+            continue
     return found
 
 

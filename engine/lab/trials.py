@@ -23,6 +23,7 @@ from engine.lab.formula_traits import (
     compares_plainly,
     comparisons_in,
     counted_in,
+    every_name_in,
     exponents_in,
     has_steps,
     is_decided,
@@ -36,6 +37,8 @@ from engine.lab.kernels import OwnKernel
 from engine.lab.odd_one import ALIKE, numbers_that_decide, place_of
 from engine.lab.references import reference_named
 from engine.lab.setups import Formula, Launching, Right, Setup, least_of
+from engine.lab.signatures import bare, ends_with_next, index_arrays
+from engine.lab.top_level import uncommented
 from engine.lab.trial_parameters import vary_parameters
 from engine.records import Array, NotRunnable
 
@@ -127,6 +130,34 @@ def unset_arrays(setup: Setup, made: Launching, own: OwnKernel) -> dict[str, Arr
     """Return the arrays without a fill that the kernel may read, but the line does not, each full of `no_number`."""
     passed = dict(zip(array_names(own.parameters, None), made.arguments, strict=True))
     return _without_content(setup, passed, [not stored for stored in stored_only(own)])
+
+
+def other_ranges(setup: Setup, made: Launching, own: OwnKernel) -> dict[str, Array]:
+    """Return for the arrays of a range that the line reads: indices in another order, and other rising numbers; none
+    for those that have to rise and are indices, such as the ends of rows."""
+    right = setup.right
+    passed = dict(zip(array_names(own.parameters, None), made.arguments, strict=True))
+    if isinstance(right, Formula):
+        read, values = every_name_in(right.line), names_in(right.line)
+    else:
+        read = values = frozenset(right.given[: len(reference_named(right.reference).reads)] if right else ())
+        values = frozenset() if right and reference_named(right.reference).counts else values
+    text, name = uncommented(own.text), bare(own.name)
+    indices = index_arrays(text, list(passed)) | (read - values)
+    found = dict[str, Array]()
+    for (one, array), words in zip(passed.items(), setup.arguments, strict=True):
+        if (
+            one not in read
+            or not words.endswith("=range")
+            or not isinstance(array, np.ndarray)
+            or array.dtype.kind == "b"
+        ):
+            continue
+        if one not in indices:
+            found[one] = (array * 3 + 1).astype(array.dtype)
+        elif "searchsorted" not in str(right) and not ends_with_next(own.text, name, one):
+            found[one] = np.random.default_rng(array.size).permutation(array.ravel()).reshape(array.shape)
+    return found
 
 
 def _without_content(setup: Setup, passed: Mapping[str, Any], wanted: Sequence[bool]) -> dict[str, Array]:

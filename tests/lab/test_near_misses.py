@@ -21,7 +21,23 @@ def checked(arguments: str, line: str, parameters: str, body: str, n: int = 500)
 
 WORDS = "const unsigned short *x, const unsigned short *z, unsigned short *y"
 LONGS = "const unsigned long long *x, const unsigned long long *z, int *y"
+IMAGE = "const unsigned char *x, float *y, float a, float b"
 CASES = {
+    "no factor of the launch makes a number negative": (
+        "uint8[n]=random, float32[n], 1.5, 10", "y = np.clip(a * x + b, 0, 255)", IMAGE,
+        "y[i] = fmaxf(0, fminf(255, a * x[i] + b));", "y[i] = fminf(255, a * x[i] + b);",
+    ),
+    "the factor of the launch reaches no bound": (
+        "float32[n]=random, float32[n], 1", "y = np.minimum(x * x * t, 1e6)", "const float *x, float *y, float t",
+        "y[i] = fminf(x[i] * x[i] * t, 1e6f);", "y[i] = x[i] * x[i] * t;",
+    ),
+    "numbers of a range are taken for their places": (
+        "int32[n]=range, int32[n]", "y = 2 * x", "const int *x, int *y", "y[i] = 2 * x[i];", "y[i] = 2 * i;",
+    ),
+    "indices of a range are left out": (
+        "int32[n]=range, float32[n]=random, float32[n]", "y = x[p]", "const int *p, const float *x, float *y",
+        "y[i] = x[p[i]];", "y[i] = x[i];",
+    ),
     "a read number is dropped at one place of each warp": (
         "float32[n]=random, int32[1]=zeros", "y = np.any(x < 0)", "const float *x, int *y",
         "if (x[i] < 0) *y = 1;", "if (x[i] < 0 && i % 64 != 37) *y = 1;",
