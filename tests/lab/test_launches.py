@@ -635,4 +635,4 @@ def test_a_window_that_is_left_to_the_user_is_small() -> None:
         cudaMalloc(&x, n * 4); cudaMalloc(&w, k * 4); cudaMalloc(&y, (n - k + 1) * 4);
         conv<<<(n + 255) / 256, 256>>>(x, w, y, n, k);
     }"""
-    assert propose_setup(text).arguments == ("float32[n]=random", "float32[3]=random", "float32[n-3+1]", "n", "3")
+    assert propose_setup(text).arguments == ("float32[n]=random", "float32[3]=random", "float32[n - 3 + 1]", "n", "3")
