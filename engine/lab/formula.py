@@ -38,10 +38,13 @@ from engine.lab.bounded import (
     whole,
     wholes,
 )
-from engine.lab.numpy_functions import FUNCTIONS, MODES, OF_PARTS, STEPS
+from engine.lab.numpy_functions import FUNCTIONS, HALF_UNITS, MODES, OF_PARTS, STEPS
 from engine.records import Array, Check, NotRunnable
 
 LONGEST, MOST_NODES = 2_000, 600  # with what each name of an earlier statement stands for
+_OF_FLOAT = (
+    float(np.finfo(np.float32).eps) / 2
+)  # half units of 1, in which a kernel computes fractions of whole numbers
 _OVERFLOWED = 4.0  # roundings of a value of which one on the way to it was infinite, as in 1 / (1 + exp(1000))
 _SLACK = 2.0  # a kernel may round an intermediate value once more than the line does
 _FLUSHED, _NOTHING = 2**10, 1e-30  # a factor of a number that has become zero; what counts as zero in any case
@@ -60,6 +63,15 @@ def check(line: str, arrays: Mapping[str, Array], numbers: Mapping[str, float], 
     each step; a difference of two may also be negative. NotRunnable: the line is no formula, or its value does not fit
     the array.
     """
+    unit = float(np.finfo(found.dtype).eps) / 2 if found.dtype.kind == "f" else _OF_FLOAT
+    taken = HALF_UNITS.set((unit,))
+    try:
+        return _checked(line, arrays, numbers, found, out)
+    finally:
+        HALF_UNITS.reset(taken)
+
+
+def _checked(line: str, arrays: Mapping[str, Array], numbers: Mapping[str, float], found: Array, out: str) -> Check:
     made = value_of(line, arrays, numbers)
     compared = _compared(line, arrays, numbers, made, found, out)
     if found.dtype.kind not in "iu" or made.of.dtype.kind == "f":
@@ -138,7 +150,7 @@ def _steps_of(line: str, arrays: Mapping[str, Array], numbers: Mapping[str, floa
                 made = value_of(f"trunc({ast.unparse(given[0])})", arrays, numbers)
     if made.of.dtype.kind != "f":
         return np.zeros(1)
-    return np.floor(np.ravel(made.off) * np.finfo(np.float32).eps / 2)
+    return np.floor(np.ravel(made.off) * _OF_FLOAT)
 
 
 _FEWEST_STEPS, _FEWEST_WHOLE = 8, 4

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from math import prod
 
 import numpy as np
@@ -30,7 +31,8 @@ from engine.lab.bounded import (
 )
 from engine.records import Array, NotRunnable
 
-_HALF_UNIT_OF = (2.0**-53, 2.0**-24, 2.0**-11)  # one in a double, a float and a half
+# Half units in the last place of 1 in the types in which a kernel may compute: a double, a float and a half.
+HALF_UNITS: ContextVar[tuple[float, ...]] = ContextVar("HALF_UNITS", default=(2.0**-53, 2.0**-24, 2.0**-11))
 _MOST_ERRORS = 1 << 22  # elements of erf, which NumPy does not have
 _HALF_UNITS = {"exp": 4, "exp2": 4, "log": 4, "log2": 4, "log10": 6, "sin": 4, "cos": 4, "tan": 8, "tanh": 6, "sqrt": 2,
                "arctan": 6, "arcsin": 8, "arccos": 8, "sinh": 8, "cosh": 6, "expm1": 4, "log1p": 4,
@@ -142,7 +144,8 @@ def _norm(one: Value, axis: Axis = None, keepdims: int = 0) -> Value:
 
 def _median(one: Value, axis: Axis = None, keepdims: int = 0) -> Value:
     made = _ordered(lambda numbers: np.asarray(np.median(numbers, axis=axis, keepdims=bool(keepdims))), one)
-    return rounded(made.of, made.off)
+    odd = _count(one, axis) % 2  # then it is one of the numbers
+    return made if odd else rounded(made.of, made.off)
 
 
 def _cumprod(one: Value, axis: int | None = None) -> Value:
@@ -211,14 +214,14 @@ def _sorted(one: Value, axis: int = -1) -> Value:
 
 def _ordered(function: Callable[..., Array], *values: Value) -> Value:
     """Apply a function whose values grow with the numbers, such as a sort: the bound is how far they move if all
-    numbers are as much larger or smaller as their bounds allow, in any type."""
+    numbers are as much larger or smaller as their bounds allow, in the types of HALF_UNITS."""
     fits(*values)
     made = np.asarray(function(*(one.of for one in values)))
     if made.dtype.kind != "f":
         return exact(made)
     off = np.zeros(made.shape)
     bounds = [np.where(np.isnan(one.off), 0, one.off) for one in values]  # the root of 0 has none
-    for unit in _HALF_UNIT_OF:
+    for unit in HALF_UNITS.get():
         for side in (unit, -unit):
             moved = [one.of + side * bound for one, bound in zip(values, bounds, strict=True)]
             off = np.fmax(off, (function(*moved) - made) / side)
