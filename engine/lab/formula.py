@@ -74,27 +74,35 @@ def check(line: str, arrays: Mapping[str, Array], numbers: Mapping[str, float], 
 def _checked(line: str, arrays: Mapping[str, Array], numbers: Mapping[str, float], found: Array, out: str) -> Check:
     made = value_of(line, arrays, numbers)
     compared = _compared(line, arrays, numbers, made, found, out)
-    if found.dtype.kind not in "iu" or made.of.dtype.kind == "f":
+    words = unsigned_words(arrays, found)
+    if not words and "uint" not in line:
         return compared
-    unsigned = unsigned_value(line, arrays, numbers, found.dtype)
-    if unsigned is None or np.array_equal(made.of, unsigned.of):
+    unsigned = value_of(line, {**arrays, **words}, numbers, wraps=True)
+    if np.array_equal(made.of, unsigned.of, equal_nan=unsigned.of.dtype.kind == "f"):
         return compared
-    only_below_0 = compared.ok and unsigned.of.itemsize == 4 and largest_whole(line, arrays, numbers) < 2**32
+    wide = [one for one in words.values() if one.of.itemsize > 4]
+    sizes = [
+        np.abs(part).max(initial=0) for _, part in _values_of_parts(line, arrays, numbers) if part.dtype.kind in "iu"
+    ]
+    only_below_0 = compared.ok and not wide and max(sizes, default=0) < 2**32
     return compared if only_below_0 else _compared(line, arrays, numbers, unsigned, found, out)
 
 
-def unsigned_value(
-    line: str, arrays: Mapping[str, Array], numbers: Mapping[str, float], kind: np.dtype[Any]
-) -> Value | None:
-    """Return the value of a line in which unsigned numbers wrap as NumPy's and a kernel's do, if it is unsigned, too.
-    They are at least as wide as `kind`, the answer's type, and as an int, as which a kernel computes narrower ones."""
-    wide = max(4, kind.itemsize)
+def unsigned_words(arrays: Mapping[str, Array], out: Array) -> dict[str, Value]:
+    """Return the arrays whose numbers wrap in a line as NumPy's and a kernel's do: they are unsigned, as wide as an
+    answer of whole numbers and as an int, as which a kernel computes narrower ones."""
+    wide = max(4, out.itemsize if out.dtype.kind in "iu" else 0)
     words = {name: one for name, one in arrays.items() if one.dtype.kind == "u" and one.itemsize >= wide}
-    if not words and "uint" not in line:
-        return None
-    unsigned = {name: Value(one, np.zeros(one.shape)) for name, one in words.items()}
-    made = value_of(line, {**arrays, **unsigned}, numbers, wraps=True)
-    return made if made.of.dtype.kind == "u" else None
+    return {name: Value(one, np.zeros(one.shape)) for name, one in words.items()}
+
+
+def stays_unsigned(line: str, arrays: Mapping[str, Array], numbers: Mapping[str, float], out: Array) -> bool:
+    """Return whether a line computes only with unsigned words of one type before it makes fractions of them: then it
+    has a kernel's own value, whatever the numbers are. NotRunnable: the line has no value."""
+    words = unsigned_words(arrays, out)
+    parts = _values_of_parts(line, {**arrays, **words}, numbers, wraps=True)
+    kinds = {made.dtype for _, made in parts if made.dtype.kind in "iu" and (made.ndim or made.dtype.kind == "u")}
+    return bool(words) and kinds == {one.of.dtype for one in words.values()} and len(kinds) == 1
 
 
 def _compared(
@@ -208,7 +216,7 @@ def part_too_large(
 
 
 def _values_of_parts(
-    line: str, arrays: Mapping[str, Array], numbers: Mapping[str, float]
+    line: str, arrays: Mapping[str, Array | Value], numbers: Mapping[str, float], wraps: bool = False
 ) -> Iterator[tuple[str, Array]]:
     """Yield the parts of a line with their values. NotRunnable: one has none."""
     parts = [part for part in ast.walk(parse(line)) if isinstance(part, ast.BinOp | ast.Call | ast.UnaryOp | ast.Name)]
@@ -216,7 +224,7 @@ def _values_of_parts(
     for part in parts:
         if id(part) in inside or (isinstance(part, ast.Name) and name_of(part) not in {*arrays, *numbers}):
             continue  # the name of a function
-        yield ast.unparse(part), value_of(ast.unparse(part), arrays, numbers).of
+        yield ast.unparse(part), value_of(ast.unparse(part), arrays, numbers, wraps).of
 
 
 def parse(line: str) -> ast.expr:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import IntEnum
 from math import isfinite
@@ -30,20 +29,22 @@ def moved_in(line: str) -> frozenset[str]:
     return names_in(line) if all(isinstance(part, _MOVING) or _moves(part) for part in parts) else frozenset()
 
 
-def bounds_in(line: str, numbers: Mapping[str, float] | None = None) -> tuple[float, ...] | None:
-    """Return the numbers with which a line compares others, also 0 where it asks for a sign, and the whole numbers by
-    which it divides; None if it divides by arrays, as these numbers may become divisors.
+def array_divisors_in(line: str, numbers: Collection[str] = ()) -> frozenset[str]:
+    """Return the arrays by which a line divides, or by something that it computes from them. `numbers`: the parameters
+    that are numbers."""
+    return frozenset(name for each in _divisors(parse(line)) for name in names_in(ast.unparse(each))) - {*numbers}
 
-    `numbers`: the parameters that are numbers.
-    """
-    nodes = list(ast.walk(parse(line)))
-    divisors = [
-        node.right
-        for node in nodes
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div | ast.FloorDiv | ast.Mod)
-    ]
-    if not all(_is_fixed(_Numbered(numbers or ()).visit(copy.deepcopy(each))) for each in divisors):
-        return None
+
+def _divisors(tree: ast.expr) -> list[ast.expr]:
+    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.BinOp)]
+    return [node.right for node in nodes if isinstance(node.op, ast.Div | ast.FloorDiv | ast.Mod)]
+
+
+def bounds_in(line: str, numbers: Mapping[str, float] | None = None) -> tuple[float, ...]:
+    """Return the numbers with which a line compares others, also 0 where it asks for a sign, and the whole numbers by
+    which it divides. `numbers`: the parameters that are numbers."""
+    tree = parse(line)
+    nodes, divisors = list(ast.walk(tree)), _divisors(tree)
     sides = _compared(nodes)
     written = [side.value for side in sides if isinstance(side, ast.Constant)]
     written += [

@@ -15,10 +15,11 @@ import numpy as np
 
 from engine.catalogue.data import extremes, turned_place
 from engine.lab.arguments import array_names, arrays_and_numbers
-from engine.lab.formula import largest_whole, unsigned_value, value_of
+from engine.lab.formula import largest_whole, stays_unsigned, value_of
 from engine.lab.formula_traits import (
     added_in,
     adds_in,
+    array_divisors_in,
     bounds_in,
     compares_plainly,
     comparisons_in,
@@ -230,8 +231,9 @@ def _of_formula(
     decided = [name for name, array in arrays.items() if name in used and array.dtype.kind in "iuf"]
     truths = [name for name, array in arrays.items() if name in used and array.dtype.kind == "b"]
     compared = [*decided, *truths, *(name for name in sorted(indices & used) if every[name].size)]
+    divides = array_divisors_in(right.line, numbers)
     if trial >= LARGE and compared and is_decided(right.line):
-        near = _near(right.line, numbers, own, every[compared[0]].dtype)
+        near = () if divides else _near(right.line, numbers, own, every[compared[0]].dtype)
         below = least_of(every.values()) if indices & used else None
         found = numbers_that_decide(right.line, every, compared, numbers, near, trial, odd, below)
         if found:
@@ -264,10 +266,13 @@ def _of_formula(
                 made = made / array.dtype.type(4)  # a kernel may add a few, as (x + abs(x)) / 2 does
             if finds and trial == LARGE and array.size > 1 and not sorts:
                 made = _with_second(made, least=_FINDS_LEAST.search(right.line) is not None)
-            bounds = finds and trial == TIES and array.dtype.kind in "iuf"
+            bounds = finds and trial == TIES and name not in divides and array.dtype.kind in "iuf"
             changed[name] = _with_near(made, right.line, numbers, own, place) if bounds else made
         elif trial == LARGE and name in wraps and isinstance(out, np.ndarray) and _keep_bits(out, array):
             changed[name] = _of_whole_range(array, np.random.default_rng([place, trial]))
+        elif trial == LARGE and name in used and isinstance(out, np.ndarray) and _is_narrow(out, array):
+            whole = _of_whole_range(array, np.random.default_rng([place, trial]))
+            changed[name] = np.where(whole == 0, whole.dtype.type(1), whole)  # may be a divisor
         elif trial == LARGE and name in used and isinstance(out, np.ndarray) and _is_wider(out, array):
             changed[name] = _largest(array)
         elif trial == LARGE and name in used and array.dtype.kind in "iu" and array.itemsize == 8:
@@ -276,7 +281,7 @@ def _of_formula(
             changed[name] = _beside(array, added_in(right.line))
         elif trial == LARGE and name in used and has_steps(right.line) and array.dtype in (np.float32, np.float64):
             changed[name] = _with_large_whole(right.line, every, name, numbers)
-        elif trial == _EQUAL and not finds and name in used and array.dtype.kind in "iuf":
+        elif trial == _EQUAL and not finds and name in used - divides and array.dtype.kind in "iuf":
             changed[name] = _with_near(array, right.line, numbers, own, place)
             middle = slice(array.size // 4, array.size // 4 * 3)
             if halved:
@@ -288,12 +293,10 @@ def _of_formula(
 
 def _stays_unsigned(line: str, arrays: Mapping[str, Array], numbers: Mapping[str, float], out: Array) -> bool:
     """Return whether a line has the value of a kernel's unsigned arithmetic for all numbers of its arrays."""
-    kinds = {array.dtype for name, array in arrays.items() if name in names_in(line)}
     try:
-        made = unsigned_value(line, arrays, numbers, out.dtype) if adds_in(line) else None
+        return bool(adds_in(line)) and stays_unsigned(line, arrays, numbers, out)
     except NotRunnable:
         return False
-    return made is not None and kinds == {made.of.dtype}
 
 
 def _times_halved(line: str, arrays: Mapping[str, Array], names: Sequence[str], numbers: Mapping[str, float]) -> int:
@@ -369,11 +372,9 @@ def _in_signed_words(changed: Mapping[str, Array]) -> dict[str, Array]:
 
 def _near(line: str, numbers: Mapping[str, float], own: OwnKernel, kind: np.dtype[Any]) -> tuple[float, ...]:
     """Return the numbers with which a line and its kernel compare others, but for those to which the kernel's type
-    rounds one of the line; none if the line divides. If it computes before it compares, they are so small that no int
+    rounds one of the line. If it computes before it compares, they are so small that no int
     overflows. `numbers`: the parameters."""
     bounds, plainly = bounds_in(line, numbers), compares_plainly(line)
-    if bounds is None:
-        return ()
     compared = compared_with(own, kind.kind) if plainly or kind.kind != "f" else ()
     rounded = {kind.type(bound) for bound in bounds if kind.kind == "f"} - {*bounds}
     near = (*bounds, *(number for number in compared if kind.kind != "f" or kind.type(number) not in rounded))
@@ -402,7 +403,7 @@ def _with_near(array: Array, line: str, numbers: Mapping[str, float], own: OwnKe
     among several, as each has them elsewhere. The smallest numbers are
     among them only if the line itself compares with 0: a function such as powf does so, too."""
     near = _near(line, numbers, own, array.dtype)
-    beside = [one for one in near if one or 0 in (bounds_in(line, numbers) or ())]
+    beside = [one for one in near if one or 0 in bounds_in(line, numbers)]
     return _with_bounds(array, near, beside, place)
 
 
@@ -514,8 +515,18 @@ def _is_wider(out: Array, read: Array) -> bool:
 
 
 def _keep_bits(out: Array, read: Array) -> bool:
-    """Return whether the answer has the low bits of what a kernel computes in the 32 or 64 bits of what it reads."""
-    return _are_ints(out, read) or (read.itemsize == 8 and all(each.dtype.kind in "iu" for each in (out, read)))
+    """Return whether the answer has the low bits of what a kernel computes in the 32 or 64 bits of what it reads, or
+    fractions of it."""
+    return (
+        out.dtype.kind == "f"
+        or _are_ints(out, read)
+        or (read.itemsize == 8 and all(each.dtype.kind in "iu" for each in (out, read)))
+    )
+
+
+def _is_narrow(out: Array, read: Array) -> bool:
+    """Return whether fractions are made of whole numbers that are narrower than an int: it holds all of them."""
+    return out.dtype.kind == "f" and out.itemsize > 2 and read.dtype.kind in "iu" and read.itemsize < 4
 
 
 def _are_ints(out: Array, read: Array) -> bool:

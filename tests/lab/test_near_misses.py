@@ -21,8 +21,29 @@ def checked(arguments: str, line: str, parameters: str, body: str, n: int = 500)
 
 WORDS = "const unsigned short *x, const unsigned short *z, unsigned short *y"
 LONGS = "const unsigned long long *x, const unsigned long long *z, int *y"
+SHORTS = "const unsigned short *x, float *y"
 IMAGE = "const unsigned char *x, float *y, float a, float b"
 CASES = {
+    "words of 16 bits are no shorts before they are fractions": (
+        "uint16[n]=random, float32[n]", "y = 2 * x + 0.5", SHORTS, "y[i] = 2.f * x[i] + 0.5f;",
+        "y[i] = 2.f * (short)x[i] + 0.5f;",
+    ),
+    "unsigned words are fractions at last": (
+        "uint32[n]=random, float32[n]", "y = ((x * 1103515245 + 12345) >> 8) / 16777216", "const unsigned *x, float *y",
+        "y[i] = (x[i] * 1103515245u + 12345u >> 8) / 16777216.f;",
+        "y[i] = ((int)(x[i] * 1103515245u + 12345u) >> 8) / 16777216.f;",
+    ),
+    "a line may divide by another array": (
+        "float32[n]=random, bool[n]=random, float32[1]", "y = (x * z).sum() / z.sum()",
+        "const float *x, const bool *z, float *y",
+        "if (i == 0) { float s = 0; int c = 0; for (int k = 0; k < n; k++) if (z[k]) { s += x[k]; c++; } *y = s / c; }",
+        "if (i == 0) { float s = 0; int c = 0; for (int k = 0; k < n; k++) if (z[k]) { s += x[k]; c += x[k] != 0; } "
+        "*y = s / c; }",
+    ),
+    "four bytes are packed in a word": (
+        "int8[n, 4]=random, int8[n, 4]=random, int32[n]", "y = (x.astype(np.int32) * z).sum(axis=1)",
+        "const int *x, const int *z, int *y", "y[i] = __dp4a(x[i], z[i], 0);", "y[i] = __dp4a(x[i], x[i], 0);",
+    ),
     "no factor of the launch makes a number negative": (
         "uint8[n]=random, float32[n], 1.5, 10", "y = np.clip(a * x + b, 0, 255)", IMAGE,
         "y[i] = fmaxf(0, fminf(255, a * x[i] + b));", "y[i] = fminf(255, a * x[i] + b);",
