@@ -223,11 +223,15 @@ def powers_in(line: str) -> frozenset[str]:
 
 def exponents_in(line: str) -> frozenset[str]:
     """Return the parameters of a line that sums powers of e, if they are in the exponents."""
+    return frozenset(name for part in summed_exponents_in(line) for name in names_in(part))
+
+
+def summed_exponents_in(line: str) -> list[str]:
+    """Return the exponents of a line that sums powers of e."""
     calls = [node for node in ast.walk(parse(line)) if isinstance(node, ast.Call)]
     named = [function_of(node.func, node.args) for node in calls]
     sums = any(name in ("sum", "mean", "softmax") for name, _ in named)
-    powers = [given[0] for name, given in named if name in ("exp", "exp2", "softmax") and given and sums]
-    return frozenset(name for part in powers for name in names_in(ast.unparse(part)))
+    return [ast.unparse(given[0]) for name, given in named if name in ("exp", "exp2", "softmax") and given and sums]
 
 
 def _outside_indices(tree: ast.expr) -> list[ast.AST]:

@@ -44,6 +44,7 @@ from engine.records import NotRunnable
 # Powers of two up to which a run is repeated at the same size; few warps of many steps cost as much as many warps.
 _MOST_AGAIN = {"warp_instructions": 16, "busiest_warp_instructions": 11}
 _FEWEST = 128
+_FEW_BLOCKS, _MOST_IN_TURN = 4, 2048  # blocks that take turns; steps of all of them together
 _MOST_IN_WAVES = 2048  # elements that are not reduced for a run whose blocks take turns, which is slow
 _NEXT, _MOST_VALUES = 3, 16  # elements of a row that is left out; other numbers of the array in their place
 _MOST_PLACES = 4  # at which the deciding number stands, of those that a kernel compares with
@@ -84,7 +85,7 @@ def _in_orders(asked: _Asked) -> Checked | None:
     """Return a run that is wrong in another order, with other numbers."""
     setup, draft = asked.setup, asked.draft
     for order, trial in _tries(asked):
-        size = size_in(order, asked.size) if setup.sized else asked.n
+        size = _size_of(asked, order)
         other = check_launch(draft, size, order, trial)
         if other.measurement.status == "out-of-bounds":  # a counting sort uses its numbers as indices
             other = check_launch(draft, size, order, trial=0, places=trial)
@@ -100,6 +101,19 @@ def _in_orders(asked: _Asked) -> Checked | None:
             return _only_here(asked.found, at_size, size)
         return differs(asked.found, other, size if setup.sized else None, numbers=True, asked=asked.schedule)
     return None
+
+
+def _size_of(asked: _Asked, order: str | None) -> int:
+    """Return the size at which a run is repeated in an order: with few blocks if they take turns and each has many
+    steps."""
+    size = size_in(order, asked.size) if asked.setup.sized else asked.n
+    steps = (asked.found.measurement.counters or {}).get("busiest_warp_instructions", 0)
+    while asked.setup.sized and order and order.startswith("waves") and size >= 2 * _FEW_BLOCKS:
+        blocks = prod(launching(asked.setup, size).grid)
+        if blocks < 2 * _FEW_BLOCKS or blocks * steps <= _MOST_IN_TURN:
+            break
+        size //= 2
+    return size
 
 
 def _tries(asked: _Asked) -> list[tuple[str | None, int]]:

@@ -31,6 +31,7 @@ from engine.lab.formula_traits import (
     moved_in,
     names_in,
     powers_in,
+    summed_exponents_in,
     wraps_in,
 )
 from engine.lab.kernel_traits import compared_with, stored_only
@@ -63,6 +64,7 @@ _BEYOND_INT = 2**24 + 1  # times 256 and more needs more than 32 bits
 # exp() of numbers near these is 0 in every type, and infinite near their opposites; a guess of a maximum is larger.
 _SHIFT, _SHIFT_OF_HALF = -2e6, -3e4
 _SHIFT_OF_SUM = -300.0  # exp() of such numbers is 0 or infinite in a float, but not in a double
+_FAR_POWERS = 8.0  # between exponents
 _MOST_HALVED = 12  # times, of numbers that are too large for the bounds of a line
 
 
@@ -249,11 +251,16 @@ def _of_formula(
         changed[name] = every[name].copy()
         # So the last or the first index is the most frequent one.
         changed[name].flat[::2] = least_of(every.values()) - 1 if trial % 2 else 0
+    small = (
+        _with_small_powers(right.line, every, exponents_in(right.line) & {*arrays}, numbers) if trial == TIES else {}
+    )
     summed = _with_finite_sums(right.line, every, exponents_in(right.line) & {*arrays}, numbers, trial)
     halved = _times_halved(right.line, every, decided, numbers) if trial == _EQUAL and not moved else 0
     finds = bool(moved) and seeks  # the largest number has its place in trial _EQUAL
     for place, (name, array) in enumerate(arrays.items()):
-        if trial and name in powers and array.dtype.kind == "f":
+        if name in small:
+            changed[name] = small[name]
+        elif trial and name in powers and array.dtype.kind == "f":
             changed[name] = _powers(array, trial, _SHIFT_OF_HALF if array.itemsize == 2 else _SHIFT)
         elif trial and name in summed and array.dtype.kind == "f":
             changed[name] = _powers(array, trial, _SHIFT_OF_SUM)
@@ -330,6 +337,23 @@ def _with_finite_sums(
         return names if made and np.isfinite(value_of(line, {**arrays, **made}, numbers).of).all() else ()
     except NotRunnable:
         return ()
+
+
+def _with_small_powers(
+    line: str, arrays: Mapping[str, Array], names: Collection[str], numbers: Mapping[str, float]
+) -> dict[str, Array]:
+    """Return the floats `names`, so often halved that no power of e of a sum is far larger than the others: else the
+    largest alone decides."""
+    floats = [name for name in names if arrays[name].dtype.kind == "f"]
+    try:
+        for times in range(_MOST_HALVED if floats else 0):
+            made = {name: _halved(arrays[name], times) for name in floats}
+            exponents = [value_of(part, {**arrays, **made}, numbers).of for part in summed_exponents_in(line)]
+            if all(np.ptp(one) < _FAR_POWERS for one in exponents):
+                return made
+    except NotRunnable:
+        pass  # the line has no value
+    return {}
 
 
 def _as_large_as_fits(
