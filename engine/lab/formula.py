@@ -328,11 +328,13 @@ def _evaluate(node: ast.expr, known: Mapping[str, Any], line: str, wraps: bool) 
             if kinds:
                 keywords = [each for each in keywords if each.arg != "dtype"]
                 return _cast(inner(ast.Call(function, node.args, keywords)), kinds[0], wraps)
-            said = [each for each in keywords if not _is_none(each.value)]
-            sides = [*given[2:3], *(each.value for each in said if each.arg == "mode")] if name in MODES else []
+            said = [
+                each for each in keywords if not (_is_none(each.value) or (each.arg == "kind" and name in _SORTING))
+            ]
+            sides = [*given[2:3], *(each.value for each in said if each.arg in _OF_MODES)] if name in MODES else []
             modes = [side.value for side in sides if isinstance(side, ast.Constant) and side.value in MODES[name]]
             if modes:
-                given, said = given[:2], [each for each in said if each.arg != "mode"]
+                given, said = given[:2], [each for each in said if each.arg not in _OF_MODES]
             named = {each.arg or "": _keyword(each, inner) for each in said}
             if modes:
                 named["mode"] = modes[0]
@@ -513,8 +515,10 @@ _COMPARISONS: dict[type[ast.cmpop], Callable[..., Any]] = {
 
 _OF_AN_AXIS = frozenset((
     "sum", "cumsum", "mean", "prod", "cumprod", "var", "std", "median", "max", "min", "argmax", "argmin", "any", "all",
-    "sort", "softmax",
+    "sort", "argsort", "softmax",
 ))  # fmt: skip
+_SORTING = frozenset(("sort", "sorted", "argsort"))  # always stable
+_OF_MODES = ("mode", "side")
 
 
 def _called(name: str, values: list[Value], named: dict[str, Any], line: str) -> Value:

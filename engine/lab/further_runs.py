@@ -165,12 +165,16 @@ def _in_several_passes(asked: _Asked) -> Checked | None:
 def _several_passes(setup: Setup, n: int, tried: int) -> int | None:
     """Return a size up to n at which some threads of a grid that does not grow have three elements: sums of a thread
     are large only there. None if the grid grows, or `tried` is as large."""
-    sizes = (*setup.grid, *setup.block)
-    if not setup.sized or any(re.search(r"\bn\b", words) for words in sizes):
+    if not setup.sized or _grows(setup):
         return None
     made = launching(setup, n)
     size = min(n, 2 * prod(made.grid) * prod(made.block) + 1)
     return size if size > tried else None
+
+
+def _grows(setup: Setup) -> bool:
+    """Return whether a larger n has more threads."""
+    return any(re.search(r"\b(n|block)\b", words) for words in (*setup.grid, *setup.block))
 
 
 def _at_sizes_near(asked: _Asked) -> Checked | None:
@@ -186,14 +190,15 @@ def _at_sizes_near(asked: _Asked) -> Checked | None:
 def _sizes_near(n: int, setup: Setup) -> tuple[int, ...]:
     """Return the sizes at which a right launch is repeated: one more and one less, and the last one that blocks divide,
     with one more than it. At these the last block is full, or has one element. At half of it a loop that halves takes
-    one step less."""
+    one step less. A fixed number of threads that are enough for n elements need not be enough for more."""
     block = max(1, evaluate(setup.block[0], {"n": n}))
     full = n - n % block
     written = re.findall(r"\b\d+", f"{setup.arguments} {setup.right}")
     half = [n // 2] if sum(map(int, written)) <= n // 2 else []  # else a part that they name may not fit
-    return tuple(
-        size for size in dict.fromkeys((n - 1, n + 1, *((full + 1, full) if full else ()), *half)) if size not in (0, n)
-    )
+    sizes = dict.fromkeys((n - 1, n + 1, *((full + 1, full) if full else ()), *half))
+    threads = n + 1 if _grows(setup) else prod(evaluate(words, {}) for words in (*setup.grid, *setup.block))
+    most = threads if threads >= n else n + 1
+    return tuple(size for size in sizes if size not in (0, n) and size <= most)
 
 
 def _where_unread_decides(asked: _Asked) -> Checked | None:

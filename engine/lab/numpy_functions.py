@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from math import prod
+from typing import Literal
 
 import numpy as np
 
@@ -33,6 +34,7 @@ from engine.records import Array, NotRunnable
 
 # Half units in the last place of 1 in the types in which a kernel may compute: a double, a float and a half.
 HALF_UNITS: ContextVar[tuple[float, ...]] = ContextVar("HALF_UNITS", default=(2.0**-53, 2.0**-24, 2.0**-11))
+_MOST_DIFFERENCES = 8  # of differences
 _MOST_ERRORS = 1 << 22  # elements of erf, which NumPy does not have
 _HALF_UNITS = {"exp": 4, "exp2": 4, "log": 4, "log2": 4, "log10": 6, "sin": 4, "cos": 4, "tan": 8, "tanh": 6, "sqrt": 2,
                "arctan": 6, "arcsin": 8, "arccos": 8, "sinh": 8, "cosh": 6, "expm1": 4, "log1p": 4,
@@ -344,8 +346,22 @@ def _correlate(one: Value, two: Value, mode: str = "valid") -> Value:
     return _convolve(one, indexed(two, slice(None, None, -1)), mode)
 
 
-def _diff(one: Value) -> Value:
-    return subtract(indexed(one, (..., slice(1, None))), indexed(one, (..., slice(None, -1))))
+def _diff(one: Value, n: Value | int = 1, axis: int = -1) -> Value:
+    times = n if isinstance(n, int) else whole(n)
+    if not -one.of.ndim <= axis < one.of.ndim or not 0 <= times <= _MOST_DIFFERENCES:
+        raise ValueError(f"diff takes an axis of the array, and at most {_MOST_DIFFERENCES} times")
+    before = (slice(None),) * (axis % one.of.ndim)
+    for _ in range(times):
+        one = subtract(indexed(one, (*before, slice(1, None))), indexed(one, (*before, slice(None, -1))))
+    return one
+
+
+def _argsort(one: Value, axis: int = -1) -> Value:
+    return exact(np.argsort(one.of, axis=axis, kind="stable"))
+
+
+def _searchsorted(one: Value, two: Value, mode: Literal["left", "right"] = "left") -> Value:
+    return exact(np.asarray(np.searchsorted(one.of, two.of, side=mode)))
 
 
 def _dot(one: Value, two: Value) -> Value:
@@ -457,8 +473,7 @@ FUNCTIONS: dict[str, Callable[..., Value]] = {
     "clip": lambda one, low, high: _ordered(np.clip, one, low, high),
     "square": lambda one: multiply(one, one),
     "trace": lambda one: _sum(_moved("diag")(one)),
-    "argsort": lambda one: exact(np.argsort(one.of, kind="stable")),
-    "searchsorted": lambda one, two: exact(np.asarray(np.searchsorted(one.of, two.of))),
+    "argsort": _argsort, "searchsorted": _searchsorted,
     "flatnonzero": lambda one: exact(np.flatnonzero(one.of)),
     "unique": lambda one: Value(np.unique(one.of), np.full(np.unique(one.of).shape, one.off.max(initial=0))),
     "count_nonzero": lambda one: exact(np.asarray(np.count_nonzero(one.of))),
@@ -472,4 +487,5 @@ OF_PARTS = ("concatenate", "stack", "hstack", "vstack", "column_stack")
 MODES = {
     **dict.fromkeys(("convolve", "correlate"), ("full", "same", "valid")),
     "pad": ("constant", "edge", "reflect", "symmetric", "wrap"),
+    "searchsorted": ("left", "right"),
 }

@@ -28,10 +28,10 @@ from engine.lab.formula_traits import (
 from engine.lab.kernels import OwnKernel
 from engine.lab.references import reference_named
 from engine.lab.setups import Formula, Launching, Right, Setup
-from engine.records import NotRunnable
+from engine.records import Array, NotRunnable
 
 _OF_WINDOW = 4  # times less than its weights, a place is no radius
-_OTHER_SIGNS = (-1, -8, -64, 8, 64, 512)  # times a factor
+_OTHER_SIGNS = (-1, -8, -64, 8, 64, 512, 4096)  # times a factor
 _FRACTION = 0.3125  # is added to a factor: 1 - p stays far from 0 for a usual p
 
 
@@ -89,20 +89,26 @@ def numbers_of_other_signs(setup: Setup, made: Launching, own: OwnKernel) -> lis
     for difference in choices_by_sign_in(right.line):
         factors = (floats | _small(setup, passed)) & factors_in(right.line) & factors_in(difference)
         factors -= divisors_in(right.line) | choices_in(right.line)
-
-        def rarer(other: Mapping[str, float], difference: str = difference) -> float:
-            """Return the share of the rarer sign, if the line has a finite value."""
-            value = value_of(right.line, arrays, {**numbers, **other}).of
-            above = float(np.mean(value_of(difference, arrays, {**numbers, **other}).of > 0))
-            return min(above, 1 - above) if np.isfinite(value).all() else 0.0
-
         others = [{name: numbers[name] * times} for name in sorted(factors & {*numbers}) for times in _OTHER_SIGNS]
         try:
-            best = max(others, key=rarer, default={}) if others and not rarer({}) else {}
-            found += [best] if best and rarer(best) else []
+            usual = value_of(difference, arrays, numbers).of > 0
+            shares = [_turned(right.line, difference, usual, arrays, {**numbers, **other}) for other in others]
         except NotRunnable:
             continue
+        most = max(shares, default=0.0)
+        if most and np.all(usual == usual.flat[0]):
+            found.append(others[shares.index(most)])
     return found
+
+
+def _turned(
+    line: str, difference: str, usual: Array, arrays: Mapping[str, Array], numbers: Mapping[str, float]
+) -> float:
+    """Return how many of a difference's signs are not the `usual` ones; with several, the share of the rarer sign, and
+    0 if the line has an infinite value."""
+    turned = float(np.mean((value_of(difference, arrays, numbers).of > 0) != usual))
+    finite = np.isfinite(value_of(line, arrays, numbers).of).all()
+    return 0.0 if not finite else turned if usual.size == 1 else min(turned, 1 - turned)
 
 
 def _of_reference(

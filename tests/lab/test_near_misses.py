@@ -63,6 +63,12 @@ CASES = {
         "float32[n]=random, float32[n], 1", "y = np.minimum(x * x * t, 1e6)", "const float *x, float *y, float t",
         "y[i] = fminf(x[i] * x[i] * t, 1e6f);", "y[i] = x[i] * x[i] * t;",
     ),
+    "one number for all stays on one side of a bound": (
+        "float32[n]=random, float32[n], 2.5", "y = x * np.minimum(1, c / np.sqrt((x * x).sum()))",
+        "const float *x, float *y, float c",
+        "float s = 0; for (int k = 0; k < n; k++) s += x[k] * x[k]; y[i] = x[i] * fminf(1, c / sqrtf(s));",
+        "float s = 0; for (int k = 0; k < n; k++) s += x[k] * x[k]; y[i] = x[i] * (c / sqrtf(s));",
+    ),
     "numbers of a range are taken for their places": (
         "int32[n]=range, int32[n]", "y = 2 * x", "const int *x, int *y", "y[i] = 2 * x[i];", "y[i] = 2 * i;",
     ),
@@ -123,8 +129,7 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_a_further_run_tells_a_near_miss(name: str) -> None:
     *given, right, wrong = CASES[name]
-    n = 40 if "x @ z" in given[1] else 150
-    found, other = (checked(*given, body, n) for body in (right, wrong))
+    found, other = (checked(*given, body, 150) for body in (right, wrong))
     assert (found.measurement.status, found.remark) == ("ok", None)
     remark = other.remark or ""
     assert other.measurement.status == "wrong" or (remark.startswith("Right at this N") and "not at N = " in remark)
@@ -230,3 +235,25 @@ def test_a_parameter_may_end_with_an_underscore_and_a_number_may_be_cast() -> No
     assert float(value_of("np.int64(in / 2) + np.float16(0.5) + float(1)", {}, known).of) == 3.5
     with pytest.raises(NotRunnable, match="reshape"):
         value_of("np.add.reduceat(in, 3)", {}, known)
+
+
+def test_one_block_of_fixed_threads_needs_no_more_elements_than_it_has() -> None:
+    text = """__global__ void f(int *a, int n) {
+        __shared__ int s[256];
+        int t = threadIdx.x;
+        if (t < n) s[t] = a[t];
+        __syncthreads();
+        if (t < n) a[t] = s[n - 1 - t];
+    }"""
+    found = check_own(setup_of("f<<<1, 256>>>(int32[n]=random, n)", "a = a[::-1]"), 256, text, "mine.cu")
+    assert (found.measurement.status, found.remark) == ("ok", None)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["np.diff(x, axis=0)", "np.diff(x, 2)", "np.diff(x, n=2, axis=0)", "np.argsort(x, axis=0, kind='stable')",
+     "np.sort(x, kind='stable')", "np.searchsorted(x[0], x, side='right')", "np.searchsorted(x[0], x, 'left')"],
+)  # fmt: skip
+def test_functions_of_an_order_take_the_arguments_of_numpy(line: str) -> None:
+    x = np.array([[3, 4, 4, 6], [6, 1, 4, 2], [1, 9, 0, 3]])
+    assert np.array_equal(value_of(line, {"x": x}, {}).of, eval(line, {"np": np, "x": x}))
