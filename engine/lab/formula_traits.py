@@ -211,14 +211,25 @@ def has_steps(line: str) -> bool:
     return any(function_of(node.func, node.args)[0] in (*STEPS, CAST) for node in calls)
 
 
-def powers_in(line: str) -> frozenset[str]:
-    """Return the parameters whose softmax is the line's value, which is the same for numbers shifted by a constant."""
+def powers_in(line: str, numbers: Collection[str] = ()) -> frozenset[str]:
+    """Return the parameters whose softmax is the line's value, also if they are divided by one of `numbers` before: it
+    is the same for numbers shifted by a constant."""
     match parse(line):
         case ast.Call(func=function, args=given):
             name, given = function_of(function, given)
-            if name == "softmax" and given and isinstance(given[0], ast.Name):
-                return names_in(ast.unparse(given[0]))
+            names = names_in(ast.unparse(given[0])) - {*numbers} if name == "softmax" and given else frozenset[str]()
+            return names if names and _is_scaled(_Numbered(numbers).visit(given[0])) else frozenset()
     return frozenset()
+
+
+def _is_scaled(node: ast.expr) -> bool:
+    """Return whether a part of a line is an array, also times a positive number or divided by one."""
+    match node:
+        case ast.Name():
+            return True
+        case ast.BinOp(left=left, op=ast.Mult() | ast.Div(), right=ast.Constant()):
+            return _is_scaled(left)
+    return False
 
 
 def exponents_in(line: str) -> frozenset[str]:

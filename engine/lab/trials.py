@@ -224,7 +224,7 @@ def _of_formula(
     out = passed.get(right.out)
     every, numbers = arrays_and_numbers(passed)
     arrays = {name: one for name, one in every.items() if name in filled and one.size}
-    used, moved, powers = names_in(right.line), moved_in(right.line), powers_in(right.line)
+    used, moved, powers = names_in(right.line), moved_in(right.line), powers_in(right.line, numbers)
     fractions = floats | {name for name, one in every.items() if one.dtype.kind == "f"}
     few = {name for name, one in numbers.items() if isinstance(one, int) and 0 < one < 32}
     wraps = frozenset[str]() if fractions & used else wraps_in(right.line, few)
@@ -265,7 +265,8 @@ def _of_formula(
         elif trial and name in summed and array.dtype.kind == "f":
             changed[name] = _powers(array, trial, _SHIFT_OF_SUM)
         elif seeks and name in used and array.dtype.kind in "iuf" and (trial in ENDS or (trial > LARGE and not moved)):
-            changed[name] = _with_extreme(array, trial, odd)
+            placed = _with_middle if trial in ENDS and "median" in right.line else _with_extreme
+            changed[name] = placed(array, trial, odd)
         elif name in moved and trial >= LARGE and trial not in ENDS:
             sorts = re.search(r"sort(ed)?\b", right.line) is not None
             made = _falling(array) if sorts and trial == _FALLING else _moved(array, trial, place)
@@ -482,6 +483,14 @@ def _with_extreme(numbers: Array, trial: int, odd: int | None) -> Array:
         at = int(made.argmax() if largest else made.argmin())
         if to is not None:
             made.flat[[to, at]] = made.flat[[at, to]]
+    return made
+
+
+def _with_middle(numbers: Array, trial: int, odd: int | None) -> Array:
+    """Return numbers of which the median is at an end or at a border."""
+    made, place = numbers.copy(), place_of(numbers.size, trial) if odd is None else min(odd, numbers.size - 1)
+    at = int(np.argsort(made, axis=None)[made.size // 2])
+    made.flat[[place, at]] = made.flat[[at, place]]
     return made
 
 

@@ -30,6 +30,15 @@ ATTENTION = """float s = 0, a = 0, m = -INFINITY;
         s += p; a += p * v[k];
     }
     y[i] = a / s;"""
+MEDIAN = """int rank = 0;
+    for (int k = 0; k < n; k++) rank += x[k] < x[i] || (x[k] == x[i] && k < i);
+    if (i < n && rank == (n - 1) / 2) atomicAdd(y, x[i] / 2);
+    if (i < n && rank == n / 2) atomicAdd(y, x[i] / 2);"""
+TEMPERED = """float m = -INFINITY, s = 0;
+    x += 7 * i; y += 7 * i;
+    for (int k = 0; k < 7; k++) m = fmaxf(m, x[k]);
+    for (int k = 0; k < 7; k++) s += expf((x[k] - m) / t);
+    for (int k = 0; k < 7; k++) y[k] = expf((x[k] - m) / t) / s;"""
 CASES = {
     "the largest power of e does not decide alone": (
         "float32[n, 2]=random, float32[n, 2]=random, float32[n]=random, float32[n]", "y = softmax(x @ z.T / 2) @ v",
@@ -62,6 +71,14 @@ CASES = {
     "the factor of the launch reaches no bound": (
         "float32[n]=random, float32[n], 1", "y = np.minimum(x * x * t, 1e6)", "const float *x, float *y, float t",
         "y[i] = fminf(x[i] * x[i] * t, 1e6f);", "y[i] = x[i] * x[i] * t;",
+    ),
+    "exponents are divided by a number of the launch": (
+        "float32[n, 7]=random, float32[n, 7], 8", "y = softmax(x / t)", "const float *x, float *y, float t",
+        TEMPERED, TEMPERED.replace("m = -INFINITY", "m = 0"),
+    ),
+    "the last number may be the median": (
+        "float32[n]=random, float32[1]=zeros", "y = np.median(x)", "const float *x, float *y", MEDIAN,
+        MEDIAN.replace("i < n &&", "i < n - 1 &&"),
     ),
     "one number for all stays on one side of a bound": (
         "float32[n]=random, float32[n], 2.5", "y = x * np.minimum(1, c / np.sqrt((x * x).sum()))",
