@@ -145,6 +145,19 @@ def indices_in(line: str) -> frozenset[str]:
     return _only_among(found, tree)
 
 
+def inside_indices_in(line: str) -> frozenset[str]:
+    """Return the parameters from which a line computes indices."""
+    found = list[ast.AST]()
+    for node in ast.walk(parse(line)):
+        match node:
+            case ast.Subscript(slice=index):
+                found.append(index)
+            case ast.Call(func=function, args=given):
+                name, given = function_of(function, given)
+                found += {"bincount": given[:1], "take": given[1:2]}.get(name, [])
+    return frozenset(name_of(part) for each in found for part in ast.walk(each) if isinstance(part, ast.Name))
+
+
 _SHIFTING = frozenset(("roll", "repeat", "tile", "pad", "left_shift", "right_shift"))
 _FILLING = frozenset(("zeros", "ones"))
 

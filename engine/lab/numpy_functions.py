@@ -220,7 +220,7 @@ def _ordered(function: Callable[..., Array], *values: Value) -> Value:
     fits(*values)
     made = np.asarray(function(*(one.of for one in values)))
     if made.dtype.kind != "f":
-        return exact(made)
+        return Value(made, np.zeros(made.shape))
     off = np.zeros(made.shape)
     bounds = [np.where(np.isnan(one.off), 0, one.off) for one in values]  # the root of 0 has none
     for unit in HALF_UNITS.get():

@@ -27,6 +27,7 @@ from engine.lab.formula_traits import (
     every_name_in,
     exponents_in,
     has_steps,
+    inside_indices_in,
     is_decided,
     moved_in,
     names_in,
@@ -141,12 +142,12 @@ def other_ranges(setup: Setup, made: Launching, own: OwnKernel) -> dict[str, Arr
     right = setup.right
     passed = dict(zip(array_names(own.parameters, None), made.arguments, strict=True))
     if isinstance(right, Formula):
-        read, values = every_name_in(right.line), names_in(right.line)
+        read, indices = every_name_in(right.line), inside_indices_in(right.line)
     else:
-        read = values = frozenset(right.given[: len(reference_named(right.reference).reads)] if right else ())
-        values = frozenset() if right and reference_named(right.reference).counts else values
+        read = frozenset(right.given[: len(reference_named(right.reference).reads)] if right else ())
+        indices = read if right and reference_named(right.reference).counts else frozenset()
     text, name = uncommented(own.text), bare(own.name)
-    indices = index_arrays(text, list(passed)) | (read - values)
+    indices |= index_arrays(text, list(passed))
     found = dict[str, Array]()
     for (one, array), words in zip(passed.items(), setup.arguments, strict=True):
         if (
@@ -558,8 +559,9 @@ def _keep_bits(out: Array, read: Array) -> bool:
 
 
 def _is_narrow(out: Array, read: Array) -> bool:
-    """Return whether fractions are made of whole numbers that are narrower than an int: it holds all of them."""
-    return out.dtype.kind == "f" and out.itemsize > 2 and read.dtype.kind in "iu" and read.itemsize < 4
+    """Return whether fractions or longs are made of whole numbers that are narrower than an int: it holds all."""
+    wide = out.itemsize > (2 if out.dtype.kind == "f" else 4)
+    return wide and read.dtype.kind in "iu" and read.itemsize < 4
 
 
 def _are_ints(out: Array, read: Array) -> bool:

@@ -167,6 +167,7 @@ WORD, LONG = (
         ("uint32", "v = x * 2654435761; y = v >> 20", "y[i] = v * 2654435761u >> 20;", "(int)(v * 2654435761u)"),
         ("uint32", "y = (x * 3 + 1) >> 2", "y[i] = (v * 3 + 1) >> 2;", "(v * 3ull + 1)"),
         ("uint32", "y = np.abs(x.astype(np.int64) - 500)", "y[i] = v > 500 ? v - 500 : 500 - v;", "v - 499"),
+        ("uint32", "y = np.maximum(x, 7) - np.minimum(x, 7)", "y[i] = v > 7 ? v - 7 : 7 - v;", "(int)v > 7"),
         ("uint32", "y = np.abs(x - 500)", "y[i] = v > 500 ? v - 500 : 500 - v;", "v - 499"),
         ("uint64", "v = x + 0x9e3779b97f4a7c15; v = (v ^ (v >> 30)) * 0xbf58476d1ce4e5b9; y = v ^ (v >> 31)",
          "v += 0x9e3779b97f4a7c15; v = (v ^ (v >> 30)) * 0xbf58476d1ce4e5b9; y[i] = v ^ v >> 31;",
@@ -175,7 +176,7 @@ WORD, LONG = (
 )  # fmt: skip
 def test_unsigned_numbers_of_a_line_wrap_as_those_of_the_kernel(kind: str, line: str, body: str, wrong: str) -> None:
     right = {"v >> 12": "v >> 13", "(int)(v * 2654435761u)": "v * 2654435761u", "(v * 3ull + 1)": "(v * 3 + 1)",
-             "v - 499": "v - 500", "(long long)v >> 31": "v >> 31"}[wrong]  # fmt: skip
+             "v - 499": "v - 500", "(int)v > 7": "v > 7", "(long long)v >> 31": "v >> 31"}[wrong]  # fmt: skip
     setup = setup_of(f"f<<<1, n>>>({kind}[n]=random, {kind}[n], n)", line)
     assert right in body
     for each, status in ((body, "ok"), (body.replace(right, wrong), "wrong")):
@@ -252,6 +253,23 @@ def test_a_parameter_may_end_with_an_underscore_and_a_number_may_be_cast() -> No
     assert float(value_of("np.int64(in / 2) + np.float16(0.5) + float(1)", {}, known).of) == 3.5
     with pytest.raises(NotRunnable, match="reshape"):
         value_of("np.add.reduceat(in, 3)", {}, known)
+
+
+@pytest.mark.parametrize("loop", ["for (int k = p[i]; k < p[i + 1]; k++)", "int k = p[i]; for (; k < p[i + 1]; k++)"])
+def test_ends_of_rows_may_be_a_range(loop: str) -> None:
+    parameters, line = "const int *p, const float *x, float *y", "y = x * (p[1:] - p[:-1])"
+    body = f"float s = 0; {loop} s += x[k]; y[i] = s;"
+    found = checked("int32[n + 1]=range, float32[n]=random, float32[n]", line, parameters, body, 150)
+    assert (found.measurement.status, found.remark) == ("ok", None)
+
+
+def test_a_mean_of_unsigned_words_may_be_computed_with_floats() -> None:
+    arguments, parameters = (
+        "uint32[n]=random, uint32[n]=random, float32[n]",
+        "const unsigned *x, const unsigned *z, float *y",
+    )
+    found = checked(arguments, "y = (x + z) / 2", parameters, "y[i] = ((float)x[i] + z[i]) / 2;", 150)
+    assert (found.measurement.status, found.remark) == ("ok", None)
 
 
 def test_one_block_of_fixed_threads_needs_no_more_elements_than_it_has() -> None:
