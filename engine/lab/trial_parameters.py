@@ -31,6 +31,7 @@ from engine.lab.setups import Formula, Launching, Right, Setup
 from engine.records import Array, NotRunnable
 
 _OF_WINDOW = 4  # times less than its weights, a place is no radius
+_LESS = 8  # times less than a factor is larger, it is smaller
 _OTHER_SIGNS = (-1, -8, -64, 8, 64, 512, 4096)  # times a factor
 _FRACTION = 0.3125  # is added to a factor: 1 - p stays far from 0 for a usual p
 
@@ -45,10 +46,11 @@ def vary_parameters(setup: Setup, made: Launching, own: OwnKernel, trial: int, p
         case Right() as right:
             return passed | _of_reference(setup, right, passed, floats, trial)
         case Formula() as right:
-            passed |= _factors(setup, right, passed, floats, trial)
+            passed |= _finite(right, passed, _factors(setup, right, passed, floats, trial))
             passed = dict(zip(names, map(as_held, own.parameters, passed.values()), strict=True))
             indices = _typed(setup, passed) & indices_in(right.line)
             places = indices | (_parts_of_sides(setup, passed) & places_in(right.line))
+            places -= {*floats}
             return passed | _other_places(right, passed, places, places_of, prod(made.grid) * prod(made.block))
     return passed
 
@@ -139,6 +141,26 @@ def _factors(
         for name in factors
         if is_number(now[name])
     }
+
+
+def _finite(right: Formula, passed: Mapping[str, Any], other: Mapping[str, float]) -> dict[str, float]:
+    """Return other factors, which are smaller in place of larger if the line has no finite value else, as sqrt(1 - g)
+    has none for g = 1.2."""
+    arrays, numbers = arrays_and_numbers(passed)
+    found = dict[str, float]()
+    for name, value in other.items():
+        less = passed[name] - (value - passed[name]) / _LESS
+        tried = [value, less] if isinstance(value, float) and value > passed[name] > 0 else [value]
+        finite = (each for each in tried if _is_finite(right.line, arrays, {**numbers, **found, name: each}))
+        found[name] = next(finite, value)
+    return found
+
+
+def _is_finite(line: str, arrays: Mapping[str, Array], numbers: Mapping[str, float]) -> bool:
+    try:
+        return bool(np.isfinite(value_of(line, arrays, numbers).of).all())
+    except NotRunnable:
+        return True  # its sentence is that of the check
 
 
 def _another(number: float, more: float, divides: bool) -> float:

@@ -248,10 +248,11 @@ def _of_formula(
             return _in_signed_words(found)
     seeks = _FINDS.search(right.line) is not None
     changed = dict[str, Any]()
-    for name in indices & counted_in(right.line) if trial in ENDS and seeks else ():
+    unsigned = {name for name, array in arrays.items() if array.dtype.kind == "u"}
+    for name in (indices | unsigned) & counted_in(right.line) if trial in ENDS and seeks else ():
         changed[name] = every[name].copy()
-        # So the last or the first index is the most frequent one.
-        changed[name].flat[::2] = least_of(every.values()) - 1 if trial % 2 else 0
+        last = least_of(every.values()) - 1 if name in indices else every[name].max()
+        changed[name].flat[::2] = last if trial % 2 else 0  # so it is the most frequent one
     small = (
         _with_small_powers(right.line, every, exponents_in(right.line) & {*arrays}, numbers) if trial == TIES else {}
     )
@@ -362,12 +363,16 @@ def _as_large_as_fits(
     line: str, arrays: Mapping[str, Array], names: Sequence[str], numbers: Mapping[str, float]
 ) -> dict[str, Array]:
     """Return the arrays `names` with numbers as large as leave room in 32 bits for all parts of a line, every second
-    one of any size; none if those are hardly larger than usual."""
-    whole = dict[str, Array]()
+    one of any size; none if those are hardly larger than usual. If the line looks for the smallest or the largest, all
+    are far above or below what a kernel may start from."""
+    whole, least = dict[str, Array](), _FINDS_LEAST.search(line) is not None
     for place, name in enumerate(names):
         make = np.random.default_rng([place, LARGE])
         whole[name] = _of_whole_range(arrays[name], make)
-        whole[name].flat[1::2] >>= make.integers(0, 24, whole[name].flat[1::2].size).astype(whole[name].dtype)
+        if _FINDS.search(line) or least:
+            whole[name] = np.abs(whole[name]) if least or whole[name].dtype.kind == "u" else -np.abs(whole[name])
+        else:
+            whole[name].flat[1::2] >>= make.integers(0, 24, whole[name].flat[1::2].size).astype(whole[name].dtype)
     for bits in range(0, _MOST_BITS if names else 0, 2):
         made = {name: one >> bits for name, one in whole.items()}
         made = {name: np.where(one == 0, one.dtype.type(1), one) for name, one in made.items()}  # may be a divisor
@@ -401,10 +406,12 @@ def _near(line: str, numbers: Mapping[str, float], own: OwnKernel, kind: np.dtyp
     rounds one of the line. If it computes before it compares, they are so small that no int
     overflows. `numbers`: the parameters."""
     bounds, plainly = bounds_in(line, numbers), compares_plainly(line)
+    shows = plainly and (is_decided(line) or bool(moved_in(line)))  # any number of a kernel
     compared = compared_with(own, kind.kind) if plainly or kind.kind != "f" else ()
     rounded = {kind.type(bound) for bound in bounds if kind.kind == "f"} - {*bounds}
-    near = (*bounds, *(number for number in compared if kind.kind != "f" or kind.type(number) not in rounded))
-    return tuple(number for number in near if plainly or abs(number) <= _SAFE)
+    near = tuple(bound for bound in bounds if plainly or abs(bound) <= _SAFE)
+    own_ones = (number for number in compared if shows or abs(number) <= _SAFE)
+    return (*near, *(number for number in own_ones if kind.kind != "f" or kind.type(number) not in rounded))
 
 
 def _beside(numbers: Array, added: float) -> Array:

@@ -39,7 +39,33 @@ TEMPERED = """float m = -INFINITY, s = 0;
     for (int k = 0; k < 7; k++) m = fmaxf(m, x[k]);
     for (int k = 0; k < 7; k++) s += expf((x[k] - m) / t);
     for (int k = 0; k < 7; k++) y[k] = expf((x[k] - m) / t) / s;"""
+MODE = """if (i) return;
+    int h[256] = {}, best = 0;
+    for (int k = 0; k < n; k++) h[x[k]]++;
+    for (int k = 1; k < 256; k++) if (h[k] > h[best]) best = k;
+    *y = best;"""
+NEAREST = """int least = 0x7fffffff;
+    for (int k = 0; k < n; k++) least = min(least, x[i] + z[k]);
+    y[i] = least;"""
 CASES = {
+    "the largest number of a histogram is left out": (
+        "uint8[n]=random, int32[1]", "y = np.bincount(x, minlength=256).argmax()", "const unsigned char *x, int *y",
+        MODE, MODE.replace("k < 256", "k < 255"),
+    ),
+    "a minimum of sums starts from a guess": (
+        "int32[n]=random, int32[n]=random, int32[n]", "y = (x[:, None] + z).min(axis=1)",
+        "const int *x, const int *z, int *y", NEAREST, NEAREST.replace("0x7fffffff", "1000000"),
+    ),
+    "a larger factor has no value": (
+        "float32[n]=random, float32[n]=random, float32[n], 0.9", "y = g * x + np.sqrt(1 - g * g) * z",
+        "const float *x, const float *z, float *y, float g", "y[i] = g * x[i] + sqrtf(1 - g * g) * z[i];",
+        "y[i] = 0.9f * x[i] + sqrtf(1 - g * g) * z[i];",
+    ),
+    "what stands beyond the ends is a number of the launch": (
+        "float32[n]=random, float32[n + 2], -1", "y = np.pad(x, 1, constant_values=v)",
+        "const float *x, float *y, float v", "y[i + 1] = x[i]; if (i == 0) y[0] = y[n + 1] = v;",
+        "y[i + 1] = x[i]; if (i == 0) y[0] = y[n + 1] = -1;",
+    ),
     "the largest power of e does not decide alone": (
         "float32[n, 2]=random, float32[n, 2]=random, float32[n]=random, float32[n]", "y = softmax(x @ z.T / 2) @ v",
         "const float *x, const float *z, const float *v, float *y", ATTENTION, ATTENTION.replace("0.5f", "0.4f"),
