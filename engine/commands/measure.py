@@ -169,7 +169,7 @@ def _measured(choices: Sequence[Choice]) -> list[Measurement]:
 def _measured_file(choice: Choice) -> Measurement:
     """Run a file in the place of a kernel. If no order was asked for, a right answer on the emulator is tried in other
     orders and at other sizes, too; one that is wrong there is returned, and its reason says so."""
-    from engine.lab.checking import Checked
+    from engine.lab.own_launch import Checked
     from engine.service import service
 
     settled = settle(choice)

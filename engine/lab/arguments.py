@@ -209,11 +209,19 @@ def _check_array(kernel: str, parameter: Parameter, argument: Array) -> None:
         raise NotRunnable(f"`{parameter.name}` of {kernel} is {_what(parameter)}, but an array is passed for it.")
     if argument.dtype.hasobject:
         raise NotRunnable(f"`{parameter.name}` of {kernel} is given an array of Python objects, which no GPU knows.")
-    if parameter.element and not _alike(argument.dtype, np.dtype(parameter.element)):
+    if parameter.element and not (
+        _alike(argument.dtype, np.dtype(parameter.element)) or _is_packed(argument, np.dtype(parameter.element))
+    ):
         raise NotRunnable(
             f"`{parameter.name}` of {kernel} points to {parameter.element}, and an array of {argument.dtype} is passed "
             f"for it: pass an array of {parameter.element}."
         )
+
+
+def _is_packed(given: Array, wanted: np.dtype[Any]) -> bool:
+    """Return whether the last size of an array of narrow integers fills a word of the pointer, as int8[n, 4] does."""
+    integers = given.dtype.kind in "iu" and wanted.kind in "iu" and given.ndim > 1
+    return integers and given.shape[-1] * given.itemsize == wanted.itemsize
 
 
 def _alike(given: np.dtype[Any], wanted: np.dtype[Any]) -> bool:

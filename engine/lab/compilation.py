@@ -18,6 +18,7 @@ from engine.lab.host_mistakes import host_mistakes
 from engine.lab.instances import USUAL_TYPE, WantedKernel, every_kernel, named_kernel, only_declared
 from engine.lab.marks import CompilerWarning
 from engine.lab.pasted_source import (
+    OVERLOADED,
     DevicePart,
     alone,
     compiled_for_device,
@@ -103,7 +104,7 @@ def compiled_in_full(
     if "__global__" in uncommented(text) and not kernels_in(text):  # where no kernel can be, or behind an open bracket
         compiled_for_device(file_name, text)
     wanted = many or [named_kernel(text, file_name, name)]
-    part = _part(file_name, text if many else alone(text, bare(wanted[0].name)), wanted, hurried)
+    part, wanted = _told_part(file_name, text if many else alone(text, bare(wanted[0].name)), wanted, hurried)
     beside = without_own_headers(text)[1]
     source, made, found = part.source, part.compiled, dict(zip(part.source.names, part.compiled.symbols, strict=True))
     ptx = made.ptx.decode()
@@ -113,7 +114,7 @@ def compiled_in_full(
         if one.expression in found
     )
     part = replace(part, refused=(*part.refused, *(_bodiless(file_name, text) if many else ())))
-    looked_at = {bare(each) for each in (*found, *dict(part.refused))}
+    looked_at = {*(bare(one.name) for one in wanted if one.expression in found), *map(bare, dict(part.refused))}
     inline = {opcode for block in _INLINE.findall(ptx) for opcode in _STATEMENT.findall(block)}
     return Compilation(
         source,
@@ -163,6 +164,16 @@ def _bodiless(file_name: str, text: str) -> Iterator[tuple[str, str]]:
             yield name, only_declared(file_name, name, one)
 
 
+def _told_part(
+    file_name: str, text: str, wanted: list[WantedKernel], hurried: bool
+) -> tuple[DevicePart, list[WantedKernel]]:
+    """Compile the kernels together, each told from CUDA's own functions of its name."""
+    try:
+        return _part(file_name, text, wanted, hurried), wanted
+    except CompileError as error:
+        return _told_part(file_name, text, _told_apart(text, wanted, error), hurried)
+
+
 def _part(file_name: str, text: str, wanted: list[WantedKernel], hurried: bool) -> DevicePart:
     """Compile the kernels together; leave out an instance that was guessed from the text if it does not compile."""
     try:
@@ -183,6 +194,17 @@ def _part(file_name: str, text: str, wanted: list[WantedKernel], hurried: bool) 
     if not kept:
         raise first
     return replace(part, refused=(*part.refused, *refused))
+
+
+def _told_apart(text: str, wanted: list[WantedKernel], error: CompileError) -> list[WantedKernel]:
+    """Return the kernels, of which one is told by its parameters from a function of CUDA that has its name.
+    CompileError, `error`: that is not its reason."""
+    overloaded, kernels = OVERLOADED.search(error.log), kernels_in(text)
+    name = overloaded[1] if overloaded else ""
+    if name not in {one.name for one in wanted if one.written is None} or name not in kernels:
+        raise error
+    written = tuple(one.partition("=")[0] for one in kernels[name].written)
+    return [replace(one, written=written) if one.name == name else one for one in wanted]
 
 
 def refuse_unknown(made: Compilation, unknown: list[tuple[str, int]]) -> None:

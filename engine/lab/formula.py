@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from keyword import kwlist
 from typing import Any
@@ -37,10 +38,13 @@ from engine.lab.bounded import (
     whole,
     wholes,
 )
-from engine.lab.numpy_functions import FUNCTIONS, MODES, OF_PARTS, STEPS
+from engine.lab.numpy_functions import FUNCTIONS, HALF_UNITS, MODES, OF_PARTS, STEPS
 from engine.records import Array, Check, NotRunnable
 
-LONGEST, MOST_NODES = 400, 400
+LONGEST, MOST_NODES = 2_000, 600  # with what each name of an earlier statement stands for
+_OF_FLOAT = (
+    float(np.finfo(np.float32).eps) / 2
+)  # half units of 1, in which a kernel computes fractions of whole numbers
 _OVERFLOWED = 4.0  # roundings of a value of which one on the way to it was infinite, as in 1 / (1 + exp(1000))
 _SLACK = 2.0  # a kernel may round an intermediate value once more than the line does
 _FLUSHED, _NOTHING = 2**10, 1e-30  # a factor of a number that has become zero; what counts as zero in any case
@@ -55,10 +59,57 @@ KEYWORD = re.compile(
 def check(line: str, arrays: Mapping[str, Array], numbers: Mapping[str, float], found: Array, out: str) -> Check:
     """Compare the first elements of the array `found`, named `out`, with the line's value, as many as it has.
 
-    `arrays`: as they were before the launch; `numbers`: the other parameters. NotRunnable: the line is no formula, or
-    its value does not fit the array.
+    `arrays`: as they were before the launch; `numbers`: the other parameters. Unsigned numbers of 32 or 64 bits wrap in
+    each step; a difference of two may also be negative. NotRunnable: the line is no formula, or its value does not fit
+    the array.
     """
+    unit = float(np.finfo(found.dtype).eps) / 2 if found.dtype.kind == "f" else _OF_FLOAT
+    taken = HALF_UNITS.set((unit,))
+    try:
+        return _checked(line, arrays, numbers, found, out)
+    finally:
+        HALF_UNITS.reset(taken)
+
+
+def _checked(line: str, arrays: Mapping[str, Array], numbers: Mapping[str, float], found: Array, out: str) -> Check:
     made = value_of(line, arrays, numbers)
+    compared = _compared(line, arrays, numbers, made, found, out)
+    words = unsigned_words(arrays, found)
+    if not words and "uint" not in line:
+        return compared
+    unsigned = value_of(line, {**arrays, **words}, numbers, wraps=True)
+    if np.array_equal(made.of, unsigned.of, equal_nan=unsigned.of.dtype.kind == "f"):
+        return compared
+    if compared.ok and found.dtype.kind == "f":
+        return compared  # a kernel may compute with floats, which do not wrap
+    wide = [one for one in words.values() if one.of.itemsize > 4]
+    sizes = [
+        np.abs(part).max(initial=0) for _, part in _values_of_parts(line, arrays, numbers) if part.dtype.kind in "iu"
+    ]
+    only_below_0 = compared.ok and not wide and max(sizes, default=0) < 2**32
+    return compared if only_below_0 else _compared(line, arrays, numbers, unsigned, found, out)
+
+
+def unsigned_words(arrays: Mapping[str, Array], out: Array) -> dict[str, Value]:
+    """Return the arrays whose numbers wrap in a line as NumPy's and a kernel's do: they are unsigned, as wide as an
+    answer of whole numbers and as an int, as which a kernel computes narrower ones."""
+    wide = max(4, out.itemsize if out.dtype.kind in "iu" else 0)
+    words = {name: one for name, one in arrays.items() if one.dtype.kind == "u" and one.itemsize >= wide}
+    return {name: Value(one, np.zeros(one.shape)) for name, one in words.items()}
+
+
+def stays_unsigned(line: str, arrays: Mapping[str, Array], numbers: Mapping[str, float], out: Array) -> bool:
+    """Return whether a line computes only with unsigned words of one type before it makes fractions of them: then it
+    has a kernel's own value, whatever the numbers are. NotRunnable: the line has no value."""
+    words = unsigned_words(arrays, out)
+    parts = _values_of_parts(line, {**arrays, **words}, numbers, wraps=True)
+    kinds = {made.dtype for _, made in parts if made.dtype.kind in "iu" and (made.ndim or made.dtype.kind == "u")}
+    return bool(words) and kinds == {one.of.dtype for one in words.values()} and len(kinds) == 1
+
+
+def _compared(
+    line: str, arrays: Mapping[str, Array], numbers: Mapping[str, float], made: Value, found: Array, out: str
+) -> Check:
     flat = found.ravel()
     if not made.of.size:
         raise NotRunnable(f"{line} has no elements.")
@@ -109,7 +160,7 @@ def _steps_of(line: str, arrays: Mapping[str, Array], numbers: Mapping[str, floa
                 made = value_of(f"trunc({ast.unparse(given[0])})", arrays, numbers)
     if made.of.dtype.kind != "f":
         return np.zeros(1)
-    return np.floor(np.ravel(made.off) * np.finfo(np.float32).eps / 2)
+    return np.floor(np.ravel(made.off) * _OF_FLOAT)
 
 
 _FEWEST_STEPS, _FEWEST_WHOLE = 8, 4
@@ -126,13 +177,16 @@ def _misses_steps(line: str, steps: Array, found: Array, wanted: Array) -> bool:
     return bool(many and not np.any(found[near] == wanted[near]))
 
 
-def value_of(line: str, arrays: Mapping[str, Array], numbers: Mapping[str, float]) -> Value:
-    """Evaluate a line of NumPy. NotRunnable: it is none, names what is not there, or takes too much memory."""
+def value_of(
+    line: str, arrays: Mapping[str, Array | Value], numbers: Mapping[str, float], wraps: bool = False
+) -> Value:
+    """Evaluate a line of NumPy. `wraps`: numbers that the line itself makes unsigned wrap in each step. NotRunnable: it
+    is none, names what is not there, or takes too much memory."""
     tree = parse(line)
     known = {**arrays, **numbers}
     try:
         with np.errstate(all="ignore"):
-            return _evaluate(tree, known, line)
+            return _evaluate(tree, known, line, wraps)
     except (ValueError, TypeError, IndexError, OverflowError, np.exceptions.AxisError) as error:
         raise NotRunnable(f"{line}: {str(error).rstrip('.')}.") from None
     except MemoryError:
@@ -164,7 +218,7 @@ def part_too_large(
 
 
 def _values_of_parts(
-    line: str, arrays: Mapping[str, Array], numbers: Mapping[str, float]
+    line: str, arrays: Mapping[str, Array | Value], numbers: Mapping[str, float], wraps: bool = False
 ) -> Iterator[tuple[str, Array]]:
     """Yield the parts of a line with their values. NotRunnable: one has none."""
     parts = [part for part in ast.walk(parse(line)) if isinstance(part, ast.BinOp | ast.Call | ast.UnaryOp | ast.Name)]
@@ -172,14 +226,14 @@ def _values_of_parts(
     for part in parts:
         if id(part) in inside or (isinstance(part, ast.Name) and name_of(part) not in {*arrays, *numbers}):
             continue  # the name of a function
-        yield ast.unparse(part), value_of(ast.unparse(part), arrays, numbers).of
+        yield ast.unparse(part), value_of(ast.unparse(part), arrays, numbers, wraps).of
 
 
 def parse(line: str) -> ast.expr:
     """Return the tree of a line. NotRunnable: it is not one expression of NumPy, or too long."""
     try:
         if len(line) > LONGEST:
-            raise NotRunnable(f"A formula has at most {LONGEST} characters.")
+            raise NotRunnable(f"A formula has at most {LONGEST:,} characters.")
         tree = _tree(line.strip())
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise NotRunnable(f"{line!r} is not a line of NumPy such as a * x + y or x.sum().") from None
@@ -228,26 +282,28 @@ _INSTEAD = {
 }
 
 
-def _evaluate(node: ast.expr, known: Mapping[str, Any], line: str) -> Value:
+def _evaluate(node: ast.expr, known: Mapping[str, Any], line: str, wraps: bool) -> Value:
     def inner(part: ast.expr) -> Value:
-        return _evaluate(part, known, line)
+        return _evaluate(part, known, line, wraps)
 
     match node:
         case ast.Constant(value=bool() | int() | float() as number) if isinstance(number, float) or abs(number) < 2**63:
             rounds = isinstance(number, float) and number != float(np.float32(number))  # in the kernel, too
             return Value(np.asarray(number), np.asarray(abs(number))) if rounds else exact(np.asarray(number))
+        case ast.Constant(value=int() as number) if 2**63 <= number < 2**64:
+            return exact(np.asarray(number - 2**64))  # the same bits
         case ast.Name():
             name = name_of(node)
             if name not in known:
                 near = get_close_matches(name, known, 1)
                 hint = f" Did you mean {near[0]}?" if near else ""
                 raise NotRunnable(f"{line}: there is no `{name}`; there are {', '.join(known)}.{hint}")
-            return exact(np.asarray(known[name]))
+            return known[name] if isinstance(known[name], Value) else exact(np.asarray(known[name]))
         case ast.UnaryOp(op=op, operand=operand) if type(op) in _UNARY:
             one = inner(operand)
             return Value(_UNARY[type(op)](one.of), one.off)
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
-            made = _BINARY[type(op)](inner(left), inner(right))
+            made = _BINARY[type(op)](*_of_one_type(inner(left), inner(right)))
             return _of_whole(made) if isinstance(op, ast.Div) and _is_share(left, right) else made
         case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _COMPARISONS:
             return plain(_COMPARISONS[type(op)], inner(left), inner(right))
@@ -267,18 +323,20 @@ def _evaluate(node: ast.expr, known: Mapping[str, Any], line: str) -> Value:
         case ast.Call(func=ast.Name() | ast.Attribute() as function, args=given, keywords=keywords):
             name, given = function_of(function, given)
             if name == CAST and len(given) == 2 and not keywords:
-                return _cast(inner(given[0]), _kind_of(given[1], line))
+                return _cast(inner(given[0]), _kind_of(given[1], line), wraps)
             if name == ASSIGNED:
                 return _assigned(given, inner, line)
             kinds = [_kind_of(each.value, line) for each in keywords if each.arg == "dtype"]
             if kinds:
                 keywords = [each for each in keywords if each.arg != "dtype"]
-                return _cast(inner(ast.Call(function, node.args, keywords)), kinds[0])
-            said = [each for each in keywords if not _is_none(each.value)]
-            sides = [*given[2:3], *(each.value for each in said if each.arg == "mode")] if name in MODES else []
+                return _cast(inner(ast.Call(function, node.args, keywords)), kinds[0], wraps)
+            said = [
+                each for each in keywords if not (_is_none(each.value) or (each.arg == "kind" and name in _SORTING))
+            ]
+            sides = [*given[2:3], *(each.value for each in said if each.arg in _OF_MODES)] if name in MODES else []
             modes = [side.value for side in sides if isinstance(side, ast.Constant) and side.value in MODES[name]]
             if modes:
-                given, said = given[:2], [each for each in said if each.arg != "mode"]
+                given, said = given[:2], [each for each in said if each.arg not in _OF_MODES]
             named = {each.arg or "": _keyword(each, inner) for each in said}
             if modes:
                 named["mode"] = modes[0]
@@ -399,14 +457,29 @@ def _kind_of(node: ast.expr, line: str) -> np.dtype[Any]:
     raise NotRunnable(f"{line}: `{ast.unparse(node)}` is no type of numbers: there are {', '.join(KINDS)}.")
 
 
-def _cast(one: Value, kind: np.dtype[Any]) -> Value:
-    """Return numbers as another type: fractions are dropped, and whole numbers wrap."""
+def _of_one_type(one: Value, two: Value) -> tuple[Value, Value]:
+    """Return two operands, of which a single number takes the other's unsigned type, if that can hold it."""
+    return _typed_as(two, one), _typed_as(one, two)
+
+
+def _typed_as(other: Value, one: Value) -> Value:
+    kind = other.of.dtype
+    if kind.kind != "u" or one.of.ndim or one.of.dtype != np.int64:
+        return one
+    fits = kind.itemsize == 8 or 0 <= int(one.of) < 2**32  # an int64 has the bits of a constant of 64
+    return replace(one, of=one.of.astype(kind)) if fits else one
+
+
+def _cast(one: Value, kind: np.dtype[Any], wraps: bool) -> Value:
+    """Return numbers as another type: fractions are dropped, and whole numbers wrap. `wraps`: unsigned ones of a
+    kernel's own width go on to."""
     if kind.kind == "f":
         made = one.of.astype(kind if kind.itemsize == 2 else np.float64).astype(np.float64)
         return Value(made, one.off + (np.abs(made) if one.of.dtype.kind != "f" else 0.0))
     if kind.kind == "b":
         return exact(one.of != 0)
-    return exact(one.of.astype(np.int64).astype(kind))
+    made = one.of.astype(np.int64).astype(kind)
+    return Value(made, np.zeros(made.shape)) if wraps and kind.kind == "u" and kind.itemsize >= 4 else exact(made)
 
 
 # ---- indices
@@ -444,8 +517,14 @@ _COMPARISONS: dict[type[ast.cmpop], Callable[..., Any]] = {
 
 _OF_AN_AXIS = frozenset((
     "sum", "cumsum", "mean", "prod", "cumprod", "var", "std", "median", "max", "min", "argmax", "argmin", "any", "all",
-    "sort", "softmax",
+    "sort", "argsort", "softmax",
 ))  # fmt: skip
+_OF_ONE_TYPE = frozenset((
+    "maximum", "minimum", "fmax", "fmin", "where", "clip", "add", "subtract", "multiply", "floor_divide", "mod",
+    "remainder", "bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift",
+))  # fmt: skip
+_SORTING = frozenset(("sort", "sorted", "argsort"))  # always stable
+_OF_MODES = ("mode", "side")
 
 
 def _called(name: str, values: list[Value], named: dict[str, Any], line: str) -> Value:
@@ -456,6 +535,9 @@ def _called(name: str, values: list[Value], named: dict[str, Any], line: str) ->
     if name in _OF_AN_AXIS and len(values) > 1:
         named = {"axis": wholes(values[1]), **named}
         values = values[:1]
+    unsigned = next((one for one in values if one.of.dtype.kind == "u"), None) if name in _OF_ONE_TYPE else None
+    if unsigned is not None:
+        values = [_typed_as(unsigned, one) for one in values]
     try:
         return FUNCTIONS[name](*values, **named)
     except TypeError:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import IntEnum
 from math import isfinite
@@ -30,20 +29,22 @@ def moved_in(line: str) -> frozenset[str]:
     return names_in(line) if all(isinstance(part, _MOVING) or _moves(part) for part in parts) else frozenset()
 
 
-def bounds_in(line: str, numbers: Mapping[str, float] | None = None) -> tuple[float, ...] | None:
-    """Return the numbers with which a line compares others, also 0 where it asks for a sign, and the whole numbers by
-    which it divides; None if it divides by arrays, as these numbers may become divisors.
+def array_divisors_in(line: str, numbers: Collection[str] = ()) -> frozenset[str]:
+    """Return the arrays by which a line divides, or by something that it computes from them. `numbers`: the parameters
+    that are numbers."""
+    return frozenset(name for each in _divisors(parse(line)) for name in names_in(ast.unparse(each))) - {*numbers}
 
-    `numbers`: the parameters that are numbers.
-    """
-    nodes = list(ast.walk(parse(line)))
-    divisors = [
-        node.right
-        for node in nodes
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div | ast.FloorDiv | ast.Mod)
-    ]
-    if not all(_is_fixed(_Numbered(numbers or ()).visit(copy.deepcopy(each))) for each in divisors):
-        return None
+
+def _divisors(tree: ast.expr) -> list[ast.expr]:
+    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.BinOp)]
+    return [node.right for node in nodes if isinstance(node.op, ast.Div | ast.FloorDiv | ast.Mod)]
+
+
+def bounds_in(line: str, numbers: Mapping[str, float] | None = None) -> tuple[float, ...]:
+    """Return the numbers with which a line compares others, also 0 where it asks for a sign, and the whole numbers by
+    which it divides. `numbers`: the parameters that are numbers."""
+    tree = parse(line)
+    nodes, divisors = list(ast.walk(tree)), _divisors(tree)
     sides = _compared(nodes)
     written = [side.value for side in sides if isinstance(side, ast.Constant)]
     written += [
@@ -68,6 +69,20 @@ def _compared(nodes: Iterable[ast.AST]) -> list[ast.expr]:
 def comparisons_in(line: str) -> list[str]:
     """Return a line's comparisons."""
     return [ast.unparse(node) for node in ast.walk(parse(line)) if isinstance(node, ast.Compare)]
+
+
+def choices_by_sign_in(line: str) -> list[str]:
+    """Return differences of a line that decide by their signs what it chooses: x * a - 255 of minimum(x * a, 255) and
+    of clip(x * a, 0, 255)."""
+    pairs = list[tuple[ast.expr, ast.expr]]()
+    for node in ast.walk(parse(line)):
+        match node:
+            case ast.Compare(left=left, comparators=[right]):
+                pairs.append((left, right))
+            case ast.Call(func=function, args=given):
+                name, given = function_of(function, given)
+                pairs += [(given[0], one) for one in given[1:]] if name in _BOUNDING else []
+    return [f"({ast.unparse(one)}) - ({ast.unparse(two)})" for one, two in pairs]
 
 
 def added_in(line: str) -> float:
@@ -130,6 +145,19 @@ def indices_in(line: str) -> frozenset[str]:
     return _only_among(found, tree)
 
 
+def inside_indices_in(line: str) -> frozenset[str]:
+    """Return the parameters from which a line computes indices."""
+    found = list[ast.AST]()
+    for node in ast.walk(parse(line)):
+        match node:
+            case ast.Subscript(slice=index):
+                found.append(index)
+            case ast.Call(func=function, args=given):
+                name, given = function_of(function, given)
+                found += {"bincount": given[:1], "take": given[1:2]}.get(name, [])
+    return frozenset(name_of(part) for each in found for part in ast.walk(each) if isinstance(part, ast.Name))
+
+
 _SHIFTING = frozenset(("roll", "repeat", "tile", "pad", "left_shift", "right_shift"))
 _FILLING = frozenset(("zeros", "ones"))
 
@@ -168,6 +196,7 @@ _WRAPPING = (ast.Add, ast.Sub, ast.Mult)
 _BITS = (ast.BitAnd, ast.BitOr, ast.BitXor)
 _OF_ZERO = frozenset(("sign", "logical_and", "logical_or", "logical_xor", "logical_not"))
 _DIVIDING = (ast.Div, ast.FloorDiv, ast.Mod, *_BITS)
+_BOUNDING = frozenset(("maximum", "minimum", "fmax", "fmin", "clip"))
 _CHOOSING = frozenset((*COMPARING, "clip", "where"))
 _FACTORS = (*_WRAPPING, *_DIVIDING)
 
@@ -195,23 +224,38 @@ def has_steps(line: str) -> bool:
     return any(function_of(node.func, node.args)[0] in (*STEPS, CAST) for node in calls)
 
 
-def powers_in(line: str) -> frozenset[str]:
-    """Return the parameters whose softmax is the line's value, which is the same for numbers shifted by a constant."""
+def powers_in(line: str, numbers: Collection[str] = ()) -> frozenset[str]:
+    """Return the parameters whose softmax is the line's value, also if they are divided by one of `numbers` before: it
+    is the same for numbers shifted by a constant."""
     match parse(line):
         case ast.Call(func=function, args=given):
             name, given = function_of(function, given)
-            if name == "softmax" and given and isinstance(given[0], ast.Name):
-                return names_in(ast.unparse(given[0]))
+            names = names_in(ast.unparse(given[0])) - {*numbers} if name == "softmax" and given else frozenset[str]()
+            return names if names and _is_scaled(_Numbered(numbers).visit(given[0])) else frozenset()
     return frozenset()
+
+
+def _is_scaled(node: ast.expr) -> bool:
+    """Return whether a part of a line is an array, also times a positive number or divided by one."""
+    match node:
+        case ast.Name():
+            return True
+        case ast.BinOp(left=left, op=ast.Mult() | ast.Div(), right=ast.Constant()):
+            return _is_scaled(left)
+    return False
 
 
 def exponents_in(line: str) -> frozenset[str]:
     """Return the parameters of a line that sums powers of e, if they are in the exponents."""
+    return frozenset(name for part in summed_exponents_in(line) for name in names_in(part))
+
+
+def summed_exponents_in(line: str) -> list[str]:
+    """Return the exponents of a line that sums powers of e."""
     calls = [node for node in ast.walk(parse(line)) if isinstance(node, ast.Call)]
     named = [function_of(node.func, node.args) for node in calls]
     sums = any(name in ("sum", "mean", "softmax") for name, _ in named)
-    powers = [given[0] for name, given in named if name in ("exp", "exp2", "softmax") and given and sums]
-    return frozenset(name for part in powers for name in names_in(ast.unparse(part)))
+    return [ast.unparse(given[0]) for name, given in named if name in ("exp", "exp2", "softmax") and given and sums]
 
 
 def _outside_indices(tree: ast.expr) -> list[ast.AST]:

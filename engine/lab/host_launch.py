@@ -68,6 +68,7 @@ _MOST_ELEMENTS = 1 << 24  # of all arrays
 _MOST_THREADS, _MOST_STEPS = 1 << 20, 1 << 26
 _MOST_SHARED = 227 << 10  # bytes
 _USUAL = ("256", "16")  # a block's size, and that of a side
+_FEW = "3"  # of a window
 _FEWEST = 64  # a constant is not halved below this
 _N = 1024  # at which a launch with sizes of its user must be one
 
@@ -330,12 +331,18 @@ class HostCode:
         meant = None if (outer and not self._program) or self._is_asked(word) else self._meant(word)
         found = self.sizes(meant, depth + 1) if meant else None
         if meant is None and (outer or self._is_asked(word)):
-            self._used[word] = self._words.get(word, "n")
+            own = self._words.get(word, "n")
+            self._used[word] = _FEW if own == "n" and self._is_subtracted(word) else own
             return (_number(self._used[word]),)
         plain = meant and not _WORD.search(usual[1] if (usual := _WITHOUT_ARGUMENTS.search(meant)) else meant)
         if found and len(found) == 1 and word not in self._of_device and plain:
             self.constants[word] = int(found[0])
         return found
+
+    def _is_subtracted(self, word: str) -> bool:
+        """Return whether a size of the file's user is subtracted from another one, as that of a window is."""
+        others = "|".join(named[1] for one in self._outer if (named := _WHOLE.fullmatch(one)) and named[1] != word)
+        return bool(others) and re.search(rf"(?<![\w.])(?:{others})\s*-\s*{word}\b", self.text) is not None
 
     def _is_asked(self, word: str) -> bool:
         """Return whether the program gets a number only from its user, or from data that its caller gives."""

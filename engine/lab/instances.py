@@ -64,17 +64,20 @@ _ENUMERATORS = re.compile(r"\benum\b[^;{}()]{0,100}\{([^{}]{0,4000})\}")
 @dataclass(frozen=True)
 class WantedKernel:
     """A kernel to compile. `name`: a template's with its arguments; `parameters`: their names in the file; `scope`: its
-    namespaces; `guessed`: see `guessed_types`."""
+    namespaces; `guessed`: see `guessed_types`; `written`: the parameters of a kernel that has the name of one of CUDA's
+    own functions, such as any."""
 
     name: str
     parameters: tuple[str, ...]
     scope: str
     guessed: tuple[str, ...] = ()
+    written: tuple[str, ...] | None = None
 
     @property
     def expression(self) -> str:
         """The compiler's name for it."""
-        return f"{self.scope}::{self.name}" if self.scope and not self.name.startswith(self.scope) else self.name
+        name = f"{self.scope}::{self.name}" if self.scope and not self.name.startswith(self.scope) else self.name
+        return name if self.written is None else f"(void (*)({', '.join(self.written)}))::{name}"
 
 
 def named_kernel(text: str, file_name: str, name: str | None) -> WantedKernel:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from math import prod
+from typing import Literal
 
 import numpy as np
 
@@ -30,7 +32,9 @@ from engine.lab.bounded import (
 )
 from engine.records import Array, NotRunnable
 
-_HALF_UNIT_OF = (2.0**-53, 2.0**-24, 2.0**-11)  # one in a double, a float and a half
+# Half units in the last place of 1 in the types in which a kernel may compute: a double, a float and a half.
+HALF_UNITS: ContextVar[tuple[float, ...]] = ContextVar("HALF_UNITS", default=(2.0**-53, 2.0**-24, 2.0**-11))
+_MOST_DIFFERENCES = 8  # of differences
 _MOST_ERRORS = 1 << 22  # elements of erf, which NumPy does not have
 _HALF_UNITS = {"exp": 4, "exp2": 4, "log": 4, "log2": 4, "log10": 6, "sin": 4, "cos": 4, "tan": 8, "tanh": 6, "sqrt": 2,
                "arctan": 6, "arcsin": 8, "arccos": 8, "sinh": 8, "cosh": 6, "expm1": 4, "log1p": 4,
@@ -142,7 +146,8 @@ def _norm(one: Value, axis: Axis = None, keepdims: int = 0) -> Value:
 
 def _median(one: Value, axis: Axis = None, keepdims: int = 0) -> Value:
     made = _ordered(lambda numbers: np.asarray(np.median(numbers, axis=axis, keepdims=bool(keepdims))), one)
-    return rounded(made.of, made.off)
+    odd = _count(one, axis) % 2  # then it is one of the numbers
+    return made if odd else rounded(made.of, made.off)
 
 
 def _cumprod(one: Value, axis: int | None = None) -> Value:
@@ -211,14 +216,14 @@ def _sorted(one: Value, axis: int = -1) -> Value:
 
 def _ordered(function: Callable[..., Array], *values: Value) -> Value:
     """Apply a function whose values grow with the numbers, such as a sort: the bound is how far they move if all
-    numbers are as much larger or smaller as their bounds allow, in any type."""
+    numbers are as much larger or smaller as their bounds allow, in the types of HALF_UNITS."""
     fits(*values)
     made = np.asarray(function(*(one.of for one in values)))
     if made.dtype.kind != "f":
-        return exact(made)
+        return Value(made, np.zeros(made.shape))
     off = np.zeros(made.shape)
     bounds = [np.where(np.isnan(one.off), 0, one.off) for one in values]  # the root of 0 has none
-    for unit in _HALF_UNIT_OF:
+    for unit in HALF_UNITS.get():
         for side in (unit, -unit):
             moved = [one.of + side * bound for one, bound in zip(values, bounds, strict=True)]
             off = np.fmax(off, (function(*moved) - made) / side)
@@ -341,8 +346,22 @@ def _correlate(one: Value, two: Value, mode: str = "valid") -> Value:
     return _convolve(one, indexed(two, slice(None, None, -1)), mode)
 
 
-def _diff(one: Value) -> Value:
-    return subtract(indexed(one, (..., slice(1, None))), indexed(one, (..., slice(None, -1))))
+def _diff(one: Value, n: Value | int = 1, axis: int = -1) -> Value:
+    times = n if isinstance(n, int) else whole(n)
+    if not -one.of.ndim <= axis < one.of.ndim or not 0 <= times <= _MOST_DIFFERENCES:
+        raise ValueError(f"diff takes an axis of the array, and at most {_MOST_DIFFERENCES} times")
+    before = (slice(None),) * (axis % one.of.ndim)
+    for _ in range(times):
+        one = subtract(indexed(one, (*before, slice(1, None))), indexed(one, (*before, slice(None, -1))))
+    return one
+
+
+def _argsort(one: Value, axis: int = -1) -> Value:
+    return exact(np.argsort(one.of, axis=axis, kind="stable"))
+
+
+def _searchsorted(one: Value, two: Value, mode: Literal["left", "right"] = "left") -> Value:
+    return exact(np.asarray(np.searchsorted(one.of, two.of, side=mode)))
 
 
 def _dot(one: Value, two: Value) -> Value:
@@ -454,8 +473,7 @@ FUNCTIONS: dict[str, Callable[..., Value]] = {
     "clip": lambda one, low, high: _ordered(np.clip, one, low, high),
     "square": lambda one: multiply(one, one),
     "trace": lambda one: _sum(_moved("diag")(one)),
-    "argsort": lambda one: exact(np.argsort(one.of, kind="stable")),
-    "searchsorted": lambda one, two: exact(np.asarray(np.searchsorted(one.of, two.of))),
+    "argsort": _argsort, "searchsorted": _searchsorted,
     "flatnonzero": lambda one: exact(np.flatnonzero(one.of)),
     "unique": lambda one: Value(np.unique(one.of), np.full(np.unique(one.of).shape, one.off.max(initial=0))),
     "count_nonzero": lambda one: exact(np.asarray(np.count_nonzero(one.of))),
@@ -469,4 +487,5 @@ OF_PARTS = ("concatenate", "stack", "hstack", "vstack", "column_stack")
 MODES = {
     **dict.fromkeys(("convolve", "correlate"), ("full", "same", "valid")),
     "pad": ("constant", "edge", "reflect", "symmetric", "wrap"),
+    "searchsorted": ("left", "right"),
 }

@@ -70,7 +70,7 @@ _DECLARED_ONLY = re.compile(r"\b(__nv_bfloat162?|__half2?)\b")
 _COMPUTED = "dynamic initialization is not supported"
 _TWICE = "has already been defined"
 _ASSERTED = "static assertion failed"
-_OVERLOADED = re.compile(r'cannot determine which instance of overloaded function "(?:\w+::)*(\w+)"')
+OVERLOADED = re.compile(r'cannot determine which instance of overloaded function "(?:\w+::)*(\w+)"')
 # Errors of code that nvcc compiles and NVRTC does not: only the kernel is refused.
 NOT_HERE = re.compile(r"cannot be compiled here|a texture or surface reference")
 _SAYS_ENOUGH = re.compile(
@@ -271,7 +271,7 @@ def _as_nvcc(text: str, error: CompileError) -> str:
     A constant that is computed from others becomes a `constexpr`, a function that stands twice in the same words
     stands once, and of several kernels of one name the first one stays.
     """
-    overloaded = _OVERLOADED.search(str(error))
+    overloaded = OVERLOADED.search(str(error))
     if overloaded:
         alike = [one for one in declarations(text) if "__global__" in one.words and one.called]
         alike = [one for one in alike if function_name(text, one) == overloaded[1]]

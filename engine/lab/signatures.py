@@ -231,7 +231,9 @@ def ends_with_next(text: str, kernel: str, array: str) -> bool:
     matrix."""
     body = _body(text, kernel)
     nexts = {found[1] for one in _indices(body, array) if (found := re.fullmatch(r"\s*(\w+)\s*\+\s*1\s*", one))}
-    return any(one.strip() in nexts for one in _indices(body, array)) and "for" in body
+    return (
+        any(one.strip() in nexts for one in _indices(body, array)) and re.search(r"\b(for|while)\b", body) is not None
+    )
 
 
 def numbers_in(text: str) -> dict[str, str]:

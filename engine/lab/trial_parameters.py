@@ -16,6 +16,7 @@ import numpy as np
 from engine.lab.arguments import array_names, arrays_and_numbers, as_held, is_number
 from engine.lab.formula import value_of
 from engine.lab.formula_traits import (
+    choices_by_sign_in,
     choices_in,
     divisors_in,
     every_name_in,
@@ -27,9 +28,11 @@ from engine.lab.formula_traits import (
 from engine.lab.kernels import OwnKernel
 from engine.lab.references import reference_named
 from engine.lab.setups import Formula, Launching, Right, Setup
-from engine.records import NotRunnable
+from engine.records import Array, NotRunnable
 
 _OF_WINDOW = 4  # times less than its weights, a place is no radius
+_LESS = 8  # times less than a factor is larger, it is smaller
+_OTHER_SIGNS = (-1, -8, -64, 8, 64, 512, 4096)  # times a factor
 _FRACTION = 0.3125  # is added to a factor: 1 - p stays far from 0 for a usual p
 
 
@@ -43,10 +46,11 @@ def vary_parameters(setup: Setup, made: Launching, own: OwnKernel, trial: int, p
         case Right() as right:
             return passed | _of_reference(setup, right, passed, floats, trial)
         case Formula() as right:
-            passed |= _factors(setup, right, passed, floats, trial)
+            passed |= _finite(right, passed, _factors(setup, right, passed, floats, trial))
             passed = dict(zip(names, map(as_held, own.parameters, passed.values()), strict=True))
             indices = _typed(setup, passed) & indices_in(right.line)
             places = indices | (_parts_of_sides(setup, passed) & places_in(right.line))
+            places -= {*floats}
             return passed | _other_places(right, passed, places, places_of, prod(made.grid) * prod(made.block))
     return passed
 
@@ -70,6 +74,43 @@ def other_numbers(setup: Setup, made: Launching, own: OwnKernel) -> dict[str, in
         if not np.array_equal(before, after):
             found[name] = other
     return found
+
+
+def numbers_of_other_signs(setup: Setup, made: Launching, own: OwnKernel) -> list[dict[str, float]]:
+    """Return other factors of a line, each of which makes it choose what it never chooses with those of the launch, as
+    the 0 of clip(a * x + b, 0, 255) with b = 10."""
+    right, found = setup.right, list[dict[str, float]]()
+    if not isinstance(right, Formula):
+        return found
+    names = array_names(own.parameters, None)
+    passed = dict(
+        zip(names, map(as_held, own.parameters, vary_parameters(setup, made, own, 0, 0).values()), strict=True)
+    )
+    arrays, numbers = arrays_and_numbers(passed)
+    floats = {name for name, parameter in zip(names, own.parameters, strict=True) if parameter.kind == "f"}
+    for difference in choices_by_sign_in(right.line):
+        factors = (floats | _small(setup, passed)) & factors_in(right.line) & factors_in(difference)
+        factors -= divisors_in(right.line) | choices_in(right.line)
+        others = [{name: numbers[name] * times} for name in sorted(factors & {*numbers}) for times in _OTHER_SIGNS]
+        try:
+            usual = value_of(difference, arrays, numbers).of > 0
+            shares = [_turned(right.line, difference, usual, arrays, {**numbers, **other}) for other in others]
+        except NotRunnable:
+            continue
+        most = max(shares, default=0.0)
+        if most and np.all(usual == usual.flat[0]):
+            found.append(others[shares.index(most)])
+    return found
+
+
+def _turned(
+    line: str, difference: str, usual: Array, arrays: Mapping[str, Array], numbers: Mapping[str, float]
+) -> float:
+    """Return how many of a difference's signs are not the `usual` ones; with several, the share of the rarer sign, and
+    0 if the line has an infinite value."""
+    turned = float(np.mean((value_of(difference, arrays, numbers).of > 0) != usual))
+    finite = np.isfinite(value_of(line, arrays, numbers).of).all()
+    return 0.0 if not finite else turned if usual.size == 1 else min(turned, 1 - turned)
 
 
 def _of_reference(
@@ -100,6 +141,26 @@ def _factors(
         for name in factors
         if is_number(now[name])
     }
+
+
+def _finite(right: Formula, passed: Mapping[str, Any], other: Mapping[str, float]) -> dict[str, float]:
+    """Return other factors, which are smaller in place of larger if the line has no finite value else, as sqrt(1 - g)
+    has none for g = 1.2."""
+    arrays, numbers = arrays_and_numbers(passed)
+    found = dict[str, float]()
+    for name, value in other.items():
+        less = passed[name] - (value - passed[name]) / _LESS
+        tried = [value, less] if isinstance(value, float) and value > passed[name] > 0 else [value]
+        finite = (each for each in tried if _is_finite(right.line, arrays, {**numbers, **found, name: each}))
+        found[name] = next(finite, value)
+    return found
+
+
+def _is_finite(line: str, arrays: Mapping[str, Array], numbers: Mapping[str, float]) -> bool:
+    try:
+        return bool(np.isfinite(value_of(line, arrays, numbers).of).all())
+    except NotRunnable:
+        return True  # its sentence is that of the check
 
 
 def _another(number: float, more: float, divides: bool) -> float:

@@ -15,20 +15,24 @@ import numpy as np
 
 from engine.catalogue.data import extremes, turned_place
 from engine.lab.arguments import array_names, arrays_and_numbers
-from engine.lab.formula import largest_whole, value_of
+from engine.lab.formula import largest_whole, stays_unsigned, value_of
 from engine.lab.formula_traits import (
     added_in,
     adds_in,
+    array_divisors_in,
     bounds_in,
     compares_plainly,
     comparisons_in,
     counted_in,
+    every_name_in,
     exponents_in,
     has_steps,
+    inside_indices_in,
     is_decided,
     moved_in,
     names_in,
     powers_in,
+    summed_exponents_in,
     wraps_in,
 )
 from engine.lab.kernel_traits import compared_with, stored_only
@@ -36,6 +40,8 @@ from engine.lab.kernels import OwnKernel
 from engine.lab.odd_one import ALIKE, numbers_that_decide, place_of
 from engine.lab.references import reference_named
 from engine.lab.setups import Formula, Launching, Right, Setup, least_of
+from engine.lab.signatures import bare, ends_with_next, index_arrays
+from engine.lab.top_level import uncommented
 from engine.lab.trial_parameters import vary_parameters
 from engine.records import Array, NotRunnable
 
@@ -45,7 +51,7 @@ SEARCHED = (*ORDERS, *(f"independent:{seed}" for seed in range(2, 7)))
 LARGE = 1 + ORDERS.index("waves:1")  # the trial in which numbers are large
 # The trials in which the largest or the smallest number is the last one, or the last one decides.
 ENDS = (len(SEARCHED) + 1, len(SEARCHED) + 2)
-_TIES = 4  # the trial in which few numbers differ, and those by little
+TIES = 4  # the trial in which few numbers differ, and those by little
 _FOR_MINIMA = (5, 6)  # the trials in which all numbers but one are the largest of their type
 _FALLING = 7  # the trial of sorts in which the numbers fall
 _EQUAL = 1  # the trial in which some numbers are equal to the line's bounds
@@ -59,6 +65,7 @@ _BEYOND_INT = 2**24 + 1  # times 256 and more needs more than 32 bits
 # exp() of numbers near these is 0 in every type, and infinite near their opposites; a guess of a maximum is larger.
 _SHIFT, _SHIFT_OF_HALF = -2e6, -3e4
 _SHIFT_OF_SUM = -300.0  # exp() of such numbers is 0 or infinite in a float, but not in a double
+_FAR_POWERS = 8.0  # between exponents
 _MOST_HALVED = 12  # times, of numbers that are too large for the bounds of a line
 
 
@@ -129,6 +136,34 @@ def unset_arrays(setup: Setup, made: Launching, own: OwnKernel) -> dict[str, Arr
     return _without_content(setup, passed, [not stored for stored in stored_only(own)])
 
 
+def other_ranges(setup: Setup, made: Launching, own: OwnKernel) -> dict[str, Array]:
+    """Return for the arrays of a range that the line reads: indices in another order, and other rising numbers; none
+    for those that have to rise and are indices, such as the ends of rows."""
+    right = setup.right
+    passed = dict(zip(array_names(own.parameters, None), made.arguments, strict=True))
+    if isinstance(right, Formula):
+        read, indices = every_name_in(right.line), inside_indices_in(right.line)
+    else:
+        read = frozenset(right.given[: len(reference_named(right.reference).reads)] if right else ())
+        indices = read if right and reference_named(right.reference).counts else frozenset()
+    text, name = uncommented(own.text), bare(own.name)
+    indices |= index_arrays(text, list(passed))
+    found = dict[str, Array]()
+    for (one, array), words in zip(passed.items(), setup.arguments, strict=True):
+        if (
+            one not in read
+            or not words.endswith("=range")
+            or not isinstance(array, np.ndarray)
+            or array.dtype.kind == "b"
+        ):
+            continue
+        if one not in indices:
+            found[one] = (array * 3 + 1).astype(array.dtype)
+        elif "searchsorted" not in str(right) and not ends_with_next(own.text, name, one):
+            found[one] = np.random.default_rng(array.size).permutation(array.ravel()).reshape(array.shape)
+    return found
+
+
 def _without_content(setup: Setup, passed: Mapping[str, Any], wanted: Sequence[bool]) -> dict[str, Array]:
     """Return the arrays without a fill among those `wanted` that the line does not read, each full of `no_number`."""
     right = setup.right
@@ -190,15 +225,18 @@ def _of_formula(
     out = passed.get(right.out)
     every, numbers = arrays_and_numbers(passed)
     arrays = {name: one for name, one in every.items() if name in filled and one.size}
-    used, moved, powers = names_in(right.line), moved_in(right.line), powers_in(right.line)
+    used, moved, powers = names_in(right.line), moved_in(right.line), powers_in(right.line, numbers)
     fractions = floats | {name for name, one in every.items() if one.dtype.kind == "f"}
     few = {name for name, one in numbers.items() if isinstance(one, int) and 0 < one < 32}
     wraps = frozenset[str]() if fractions & used else wraps_in(right.line, few)
+    if trial == LARGE and not wraps and isinstance(out, np.ndarray):
+        wraps = used if _stays_unsigned(right.line, every, numbers, out) else wraps
     decided = [name for name, array in arrays.items() if name in used and array.dtype.kind in "iuf"]
     truths = [name for name, array in arrays.items() if name in used and array.dtype.kind == "b"]
     compared = [*decided, *truths, *(name for name in sorted(indices & used) if every[name].size)]
+    divides = array_divisors_in(right.line, numbers)
     if trial >= LARGE and compared and is_decided(right.line):
-        near = _near(right.line, numbers, own, every[compared[0]].dtype)
+        near = () if divides else _near(right.line, numbers, own, every[compared[0]].dtype)
         below = least_of(every.values()) if indices & used else None
         found = numbers_that_decide(right.line, every, compared, numbers, near, trial, odd, below)
         if found:
@@ -210,20 +248,27 @@ def _of_formula(
             return _in_signed_words(found)
     seeks = _FINDS.search(right.line) is not None
     changed = dict[str, Any]()
-    for name in indices & counted_in(right.line) if trial in ENDS and seeks else ():
+    unsigned = {name for name, array in arrays.items() if array.dtype.kind == "u"}
+    for name in (indices | unsigned) & counted_in(right.line) if trial in ENDS and seeks else ():
         changed[name] = every[name].copy()
-        # So the last or the first index is the most frequent one.
-        changed[name].flat[::2] = least_of(every.values()) - 1 if trial % 2 else 0
+        last = least_of(every.values()) - 1 if name in indices else every[name].max()
+        changed[name].flat[::2] = last if trial % 2 else 0  # so it is the most frequent one
+    small = (
+        _with_small_powers(right.line, every, exponents_in(right.line) & {*arrays}, numbers) if trial == TIES else {}
+    )
     summed = _with_finite_sums(right.line, every, exponents_in(right.line) & {*arrays}, numbers, trial)
     halved = _times_halved(right.line, every, decided, numbers) if trial == _EQUAL and not moved else 0
     finds = bool(moved) and seeks  # the largest number has its place in trial _EQUAL
     for place, (name, array) in enumerate(arrays.items()):
-        if trial and name in powers and array.dtype.kind == "f":
+        if name in small:
+            changed[name] = small[name]
+        elif trial and name in powers and array.dtype.kind == "f":
             changed[name] = _powers(array, trial, _SHIFT_OF_HALF if array.itemsize == 2 else _SHIFT)
         elif trial and name in summed and array.dtype.kind == "f":
             changed[name] = _powers(array, trial, _SHIFT_OF_SUM)
         elif seeks and name in used and array.dtype.kind in "iuf" and (trial in ENDS or (trial > LARGE and not moved)):
-            changed[name] = _with_extreme(array, trial, odd)
+            placed = _with_middle if trial in ENDS and "median" in right.line else _with_extreme
+            changed[name] = placed(array, trial, odd)
         elif name in moved and trial >= LARGE and trial not in ENDS:
             sorts = re.search(r"sort(ed)?\b", right.line) is not None
             made = _falling(array) if sorts and trial == _FALLING else _moved(array, trial, place)
@@ -231,10 +276,13 @@ def _of_formula(
                 made = made / array.dtype.type(4)  # a kernel may add a few, as (x + abs(x)) / 2 does
             if finds and trial == LARGE and array.size > 1 and not sorts:
                 made = _with_second(made, least=_FINDS_LEAST.search(right.line) is not None)
-            bounds = finds and trial == _TIES and array.dtype.kind in "iuf"
+            bounds = finds and trial == TIES and name not in divides and array.dtype.kind in "iuf"
             changed[name] = _with_near(made, right.line, numbers, own, place) if bounds else made
         elif trial == LARGE and name in wraps and isinstance(out, np.ndarray) and _keep_bits(out, array):
             changed[name] = _of_whole_range(array, np.random.default_rng([place, trial]))
+        elif trial == LARGE and name in used and isinstance(out, np.ndarray) and _is_narrow(out, array):
+            whole = _of_whole_range(array, np.random.default_rng([place, trial]))
+            changed[name] = np.where(whole == 0, whole.dtype.type(1), whole)  # may be a divisor
         elif trial == LARGE and name in used and isinstance(out, np.ndarray) and _is_wider(out, array):
             changed[name] = _largest(array)
         elif trial == LARGE and name in used and array.dtype.kind in "iu" and array.itemsize == 8:
@@ -243,7 +291,7 @@ def _of_formula(
             changed[name] = _beside(array, added_in(right.line))
         elif trial == LARGE and name in used and has_steps(right.line) and array.dtype in (np.float32, np.float64):
             changed[name] = _with_large_whole(right.line, every, name, numbers)
-        elif trial == _EQUAL and not finds and name in used and array.dtype.kind in "iuf":
+        elif trial == _EQUAL and not finds and name in used - divides and array.dtype.kind in "iuf":
             changed[name] = _with_near(array, right.line, numbers, own, place)
             middle = slice(array.size // 4, array.size // 4 * 3)
             if halved:
@@ -251,6 +299,14 @@ def _of_formula(
         elif trial == _EQUAL and name in counted_in(right.line):
             changed[name] = np.where(np.arange(array.size).reshape(array.shape) % 5 == 1, 0, array).astype(array.dtype)
     return _in_signed_words(changed)
+
+
+def _stays_unsigned(line: str, arrays: Mapping[str, Array], numbers: Mapping[str, float], out: Array) -> bool:
+    """Return whether a line has the value of a kernel's unsigned arithmetic for all numbers of its arrays."""
+    try:
+        return bool(adds_in(line)) and stays_unsigned(line, arrays, numbers, out)
+    except NotRunnable:
+        return False
 
 
 def _times_halved(line: str, arrays: Mapping[str, Array], names: Sequence[str], numbers: Mapping[str, float]) -> int:
@@ -286,16 +342,37 @@ def _with_finite_sums(
         return ()
 
 
+def _with_small_powers(
+    line: str, arrays: Mapping[str, Array], names: Collection[str], numbers: Mapping[str, float]
+) -> dict[str, Array]:
+    """Return the floats `names`, so often halved that no power of e of a sum is far larger than the others: else the
+    largest alone decides."""
+    floats = [name for name in names if arrays[name].dtype.kind == "f"]
+    try:
+        for times in range(_MOST_HALVED if floats else 0):
+            made = {name: _halved(arrays[name], times) for name in floats}
+            exponents = [value_of(part, {**arrays, **made}, numbers).of for part in summed_exponents_in(line)]
+            if all(np.ptp(one) < _FAR_POWERS for one in exponents):
+                return made
+    except NotRunnable:
+        pass  # the line has no value
+    return {}
+
+
 def _as_large_as_fits(
     line: str, arrays: Mapping[str, Array], names: Sequence[str], numbers: Mapping[str, float]
 ) -> dict[str, Array]:
     """Return the arrays `names` with numbers as large as leave room in 32 bits for all parts of a line, every second
-    one of any size; none if those are hardly larger than usual."""
-    whole = dict[str, Array]()
+    one of any size; none if those are hardly larger than usual. If the line looks for the smallest or the largest, all
+    are far above or below what a kernel may start from."""
+    whole, least = dict[str, Array](), _FINDS_LEAST.search(line) is not None
     for place, name in enumerate(names):
         make = np.random.default_rng([place, LARGE])
         whole[name] = _of_whole_range(arrays[name], make)
-        whole[name].flat[1::2] >>= make.integers(0, 24, whole[name].flat[1::2].size).astype(whole[name].dtype)
+        if _FINDS.search(line) or least:
+            whole[name] = np.abs(whole[name]) if least or whole[name].dtype.kind == "u" else -np.abs(whole[name])
+        else:
+            whole[name].flat[1::2] >>= make.integers(0, 24, whole[name].flat[1::2].size).astype(whole[name].dtype)
     for bits in range(0, _MOST_BITS if names else 0, 2):
         made = {name: one >> bits for name, one in whole.items()}
         made = {name: np.where(one == 0, one.dtype.type(1), one) for name, one in made.items()}  # may be a divisor
@@ -326,15 +403,15 @@ def _in_signed_words(changed: Mapping[str, Array]) -> dict[str, Array]:
 
 def _near(line: str, numbers: Mapping[str, float], own: OwnKernel, kind: np.dtype[Any]) -> tuple[float, ...]:
     """Return the numbers with which a line and its kernel compare others, but for those to which the kernel's type
-    rounds one of the line; none if the line divides. If it computes before it compares, they are so small that no int
+    rounds one of the line. If it computes before it compares, they are so small that no int
     overflows. `numbers`: the parameters."""
     bounds, plainly = bounds_in(line, numbers), compares_plainly(line)
-    if bounds is None:
-        return ()
+    shows = plainly and (is_decided(line) or bool(moved_in(line)))  # any number of a kernel
     compared = compared_with(own, kind.kind) if plainly or kind.kind != "f" else ()
     rounded = {kind.type(bound) for bound in bounds if kind.kind == "f"} - {*bounds}
-    near = (*bounds, *(number for number in compared if kind.kind != "f" or kind.type(number) not in rounded))
-    return tuple(number for number in near if plainly or abs(number) <= _SAFE)
+    near = tuple(bound for bound in bounds if plainly or abs(bound) <= _SAFE)
+    own_ones = (number for number in compared if shows or abs(number) <= _SAFE)
+    return (*near, *(number for number in own_ones if kind.kind != "f" or kind.type(number) not in rounded))
 
 
 def _beside(numbers: Array, added: float) -> Array:
@@ -359,7 +436,7 @@ def _with_near(array: Array, line: str, numbers: Mapping[str, float], own: OwnKe
     among several, as each has them elsewhere. The smallest numbers are
     among them only if the line itself compares with 0: a function such as powf does so, too."""
     near = _near(line, numbers, own, array.dtype)
-    beside = [one for one in near if one or 0 in (bounds_in(line, numbers) or ())]
+    beside = [one for one in near if one or 0 in bounds_in(line, numbers)]
     return _with_bounds(array, near, beside, place)
 
 
@@ -391,7 +468,7 @@ def _moved(numbers: Array, trial: int, place: int) -> Array:
     make = np.random.default_rng([place, trial])
     if trial == LARGE:
         return _of_whole_range(numbers, make)
-    if trial == _TIES:
+    if trial == TIES:
         few = make.integers(0, 4, numbers.shape)
         return (few / 4 if numbers.dtype.kind == "f" else few).astype(numbers.dtype)
     return _extremes(numbers, trial, -1 if trial in _FOR_MINIMA else 1)
@@ -414,6 +491,14 @@ def _with_extreme(numbers: Array, trial: int, odd: int | None) -> Array:
         at = int(made.argmax() if largest else made.argmin())
         if to is not None:
             made.flat[[to, at]] = made.flat[[at, to]]
+    return made
+
+
+def _with_middle(numbers: Array, trial: int, odd: int | None) -> Array:
+    """Return numbers of which the median is at an end or at a border."""
+    made, place = numbers.copy(), place_of(numbers.size, trial) if odd is None else min(odd, numbers.size - 1)
+    at = int(np.argsort(made, axis=None)[made.size // 2])
+    made.flat[[place, at]] = made.flat[[at, place]]
     return made
 
 
@@ -471,8 +556,19 @@ def _is_wider(out: Array, read: Array) -> bool:
 
 
 def _keep_bits(out: Array, read: Array) -> bool:
-    """Return whether the answer has the low bits of what a kernel computes in the 32 or 64 bits of what it reads."""
-    return _are_ints(out, read) or (read.itemsize == 8 and all(each.dtype.kind in "iu" for each in (out, read)))
+    """Return whether the answer has the low bits of what a kernel computes in the 32 or 64 bits of what it reads, or
+    fractions of it."""
+    return (
+        out.dtype.kind == "f"
+        or _are_ints(out, read)
+        or (read.itemsize == 8 and all(each.dtype.kind in "iu" for each in (out, read)))
+    )
+
+
+def _is_narrow(out: Array, read: Array) -> bool:
+    """Return whether fractions or longs are made of whole numbers that are narrower than an int: it holds all."""
+    wide = out.itemsize > (2 if out.dtype.kind == "f" else 4)
+    return wide and read.dtype.kind in "iu" and read.itemsize < 4
 
 
 def _are_ints(out: Array, read: Array) -> bool:

@@ -8,8 +8,9 @@ import pytest
 
 from engine.catalogue import KERNELS
 from engine.lab import compilation, kernels
-from engine.lab.checking import Checked, check_own, check_rung, time_own
+from engine.lab.checking import check_own, check_rung, time_own
 from engine.lab.marks import Mark, compiler_marks
+from engine.lab.own_launch import Checked
 from engine.lab.setups import setup_of
 from engine.plan import settle
 from engine.records import Choice, NotRunnable
@@ -102,3 +103,17 @@ def test_a_check_compiles_its_text_once(monkeypatch: pytest.MonkeyPatch) -> None
     text = "__global__ void add(float *x, int n) { int i = blockIdx.x * 256 + threadIdx.x; if (i < n) x[i] += 1; }"
     assert check_own(setup, 3000, text, "once.cu").measurement.status == "ok"
     assert compiled == ["once.cu"]
+
+
+@pytest.mark.parametrize("of_rung", [False, True])
+def test_a_check_that_fails_keeps_the_warnings_of_the_compiler(of_rung: bool) -> None:
+    if of_rung:
+        head = 'extern "C" __global__ void reduce_sequential(const T *in, T *out, unsigned int n) {'
+        text = f"{head}\nfor (unsigned i = 9; i >= 0; i--)\nout[i] = in[i];\n}}"
+        choice = Choice("reduce_sequential", 1000, 128, device="emulator", source=text, source_name="mine.cu")
+        found = check_rung(settle(choice))
+    else:
+        text = "__global__ void f(int *a) {\nfor (unsigned i = 9; i >= 0; i--)\na[i] = 1;\n}"
+        found = check_own(setup_of("f<<<1, 1>>>(int32[n])"), 10, text, "mine.cu")
+    assert found.measurement.status == "out-of-bounds"
+    assert {(mark.kind, mark.line) for mark in found.marks} == {("warning", 2), ("finding", 3)}

@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from engine.catalogue import KERNELS
-from engine.lab import checking
-from engine.lab.checking import Checked, check_own, check_rung
+from engine.lab import own_launch
+from engine.lab.checking import check_own, check_rung
+from engine.lab.own_launch import Checked
 from engine.lab.setups import setup_of
 from engine.lab.templates import TEMPLATES
 from engine.lab.trials import ORDERS, SEARCHED
@@ -203,7 +204,7 @@ def test_atomics_that_need_the_order_of_blocks_or_lanes_are_wrong(name: str) -> 
 
 def test_a_further_run_with_more_blocks_than_time_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "__global__ void k(int *a) { a[blockIdx.x] = 1; }\n"
-    monkeypatch.setattr(checking, "SECONDS", 0.5)
+    monkeypatch.setattr(own_launch, "SECONDS", 0.5)
     found = check_own(setup_of("k<<<60000, 32>>>(int32[60000])"), 1, text, "mine.cu")
     assert found.measurement.status == "ok" and found.remark is None
 
@@ -493,11 +494,11 @@ def test_a_counting_sort_may_use_its_numbers_as_indices():
             for (int k = 0; k < bins[value]; k++) a[at++] = value;
 }"""
     setup = setup_of("counting_sort<<<1, 64>>>(uint32[n]=random, n)", "a = sort(a)")
-    found = check_own(setup, 200, text, "mine.cu")
+    found = check_own(setup, 128, text, "mine.cu")
     assert found.measurement.status == "ok" and not found.remark
     beyond = text.replace("bins[a[i]]", "bins[a[i] * (n % 8 ? 400 : 1)]")
-    remark = check_own(setup, 200, beyond, "mine.cu").remark
-    assert remark.startswith("Right at this N") and "not at N = 199." in remark
+    remark = check_own(setup, 128, beyond, "mine.cu").remark
+    assert remark.startswith("Right at this N") and "not at N = 127." in remark
 
 
 @pytest.mark.parametrize(("steps", "status"), [("n", "ok"), ("n - 1", "wrong")])

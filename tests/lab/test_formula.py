@@ -335,3 +335,19 @@ def test_a_line_names_a_number_that_is_larger_than_all() -> None:
     x = np.array([-1.5, 2], np.float32)
     assert check("np.where(x > 0, x, -1e30)", {"x": x}, {}, np.array([-1e30, 2], np.float32), "y").ok
     assert not check("np.where(x > 0, x, -1e30)", {"x": x}, {}, np.array([-1e29, 2], np.float32), "y").ok
+
+
+@pytest.mark.parametrize(
+    ("line", "kind", "beyond"),
+    [*(("np.floor(0.1 * x)", kind, 2) for kind in (np.float16, np.float32, np.float64)),
+     ("(0.1 * x).astype(np.int32)", np.int32, 1),
+     ("np.median(np.stack([x, x, x]), axis=0).astype(np.int32)", np.int32, 0)],
+)  # fmt: skip
+def test_a_number_at_a_step_is_off_by_a_step_at_most(line: str, kind: type, beyond: int) -> None:
+    x = np.arange(10, 60, 10).astype(np.float32)
+    right = eval(line, {"np": np, "x": x.astype(np.float64)}).astype(kind)
+    assert check(line, {"x": x}, {}, right, "y").ok
+    for more in (beyond + 1, 40):
+        wrong = right.copy()
+        wrong[2] += more
+        assert not check(line, {"x": x}, {}, wrong, "y").ok

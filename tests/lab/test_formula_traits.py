@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from engine.lab.formula import value_of
-from engine.lab.formula_traits import bounds_in, moved_in, names_in, wraps_in
+from engine.lab.formula_traits import array_divisors_in, bounds_in, moved_in, names_in, wraps_in
 
 SAME_BITS = (
     "2 * x + y", "x & 255", "-x ^ ~y", "where(x > y, 3 * x, x - y)", "x % 7 + 3 * x", "x // 3", "x >> 4", "abs(x)",
@@ -41,5 +41,5 @@ def test_lines_that_divide_compare_or_choose_what_has_left_the_type_are_none_of_
 def test_names_bounds_and_moves() -> None:
     assert names_in("y[c] + np.pi * in") == {"y", "in"}
     assert bounds_in("where(x > 2.5, x, 0)") == (2.5,)
-    assert bounds_in("where(x > 2.5, 1 / x, 0)") is None
+    assert array_divisors_in("where(x > 2.5, 1 / x, 0)") == {"x"}
     assert moved_in("np.maximum.accumulate(x)") == {"x"} and moved_in("sort(x) + 1") == frozenset()

@@ -626,3 +626,13 @@ struct Cell { float4 colour; unsigned char kind; short more[3]; };
     assert mixed_element("struct Node { Node *next; double x; };", "Node *nodes") is None
     kernel_text = "__global__ void k(Body *b, int n) { if (threadIdx.x < n) b[threadIdx.x].mass += 1; }\n"
     assert propose_setup(text + kernel_text).arguments[0].startswith("int32[n, 16]")
+
+
+def test_a_window_that_is_left_to_the_user_is_small() -> None:
+    text = """__global__ void conv(const float *x, const float *w, float *y, int n, int k) { y[0] = x[0] * w[k - 1]; }
+    void run(int n, int k) {
+        float *x, *w, *y;
+        cudaMalloc(&x, n * 4); cudaMalloc(&w, k * 4); cudaMalloc(&y, (n - k + 1) * 4);
+        conv<<<(n + 255) / 256, 256>>>(x, w, y, n, k);
+    }"""
+    assert propose_setup(text).arguments == ("float32[n]=random", "float32[3]=random", "float32[n - 3 + 1]", "n", "3")

@@ -582,3 +582,11 @@ def test_a_header_that_is_not_here_is_named_if_the_kernel_needs_it() -> None:
     text = "#include <cuda/no_such_library>\n__global__ void k(int *a) { a[0] = cuda::none; }\n"
     with pytest.raises(CompileError, match='line 1: cannot open source file "cuda/no_such_library"'):
         engine.kernel(text)
+
+
+def test_a_kernel_may_have_the_name_of_a_function_of_cuda() -> None:
+    text = "".join(
+        f"__global__ void {name}(const int *__restrict__ x, int n = 3) {{}}\n" for name in ("any", "f", "max")
+    )
+    assert [one.name for one in kernels(text)] == ["any", "f", "max"]
+    assert engine.kernel(text, "max").symbol != engine.kernel(text, "any").symbol

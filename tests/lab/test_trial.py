@@ -7,8 +7,9 @@ import pytest
 
 import engine
 from engine.catalogue import default_choice
-from engine.lab.checking import check_own, check_rung, try_on_emulator
+from engine.lab.checking import check_own, check_rung
 from engine.lab.setups import setup_of
+from engine.lab.shared_gpu import try_on_emulator
 from engine.plan import settle
 from engine.records import NotRunnable, Settled
 from tests.sentences import says

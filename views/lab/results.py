@@ -9,8 +9,8 @@ import streamlit as st
 
 from engine.history.history import Known, device_line
 from engine.history.tables import COLUMNS, tile_text, tile_title
-from engine.lab.checking import Checked
 from engine.lab.marks import Mark
+from engine.lab.own_launch import Checked
 from engine.lab.templates import TEMPLATES
 from engine.lectures.changes import values_of
 from engine.records import Measurement

@@ -8,7 +8,7 @@ from functools import partial
 from engine.backends.measure import failed
 from engine.compile.limits import check_text
 from engine.history import history
-from engine.lab.checking import Checked
+from engine.lab.own_launch import Checked
 from engine.lab.setups import Setup
 from engine.model.estimate import Estimate
 from engine.plan import check_gpu

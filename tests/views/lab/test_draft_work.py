@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from engine.backends.measure import failed
-from engine.lab.checking import Checked
+from engine.lab.own_launch import Checked
 from engine.lab.setups import setup_of
 from engine.model.estimate import gpu, no_estimate
 from engine.plan import settle
