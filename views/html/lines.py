@@ -23,7 +23,7 @@ _ASSEMBLED = f"Shared memory is counted {ASSEMBLED}, which joins neighbouring lo
 _KINDS = {"shared-race": "race", "global-race": "race", "warp-race": "race in a warp",
           "divergent-barrier": "divergent barrier", "uninitialised-shared": "not initialised",
           "uninitialised-heap": "not initialised", "uninitialised-local": "not initialised",
-          "uninitialised-variable": "not initialised",
+          "uninitialised-variable": "not initialised", "division-by-zero": "division by zero",
           "use-after-free": "used after free", "bad-free": "wrong free",
           "unawaited-copy": "copy not waited for", "stale-read": "stale cache", "not-restored": "not set to zero",
           "changed-input": "input changed",

@@ -99,6 +99,12 @@ class Findings:
         message = f"line {line}: {use} a variable that it has not set; {STARTS_UNDEFINED}"
         self.report("uninitialised-variable", line, None, message)
 
+    def zero_divisor(self, line: int, lane: str) -> None:
+        """Report a division by zero; `lane`: the name of a thread that does it."""
+        self.report("division-by-zero", line, None,
+                    f"line {line}: {lane} divides an integer by zero; a GPU reports no error, but the results of / and "
+                    "% are undefined then.")  # fmt: skip
+
     def uninitialised_heap(self, access: Access, lanes: AccessLanes, entry: int, heap: Heap) -> None:
         """Report a read of memory from malloc that no thread has written."""
         line, lane = access.site.line, self._name(int(lanes.low[entry]), heap)

@@ -138,6 +138,10 @@ class Hazards(Observer):
         """Check a shuffle."""
         self._undefined.shuffle(line, mask, source)
 
+    def on_zero_divisor(self, line: int, mask: Mask) -> None:
+        """Report a division by zero."""
+        self._findings.zero_divisor(line, self._machine.lane_name(*mask.first_lane()))
+
     def on_incomplete(self, line: int, opcode: str, mask: Mask) -> None:
         """Report a warp-synchronous instruction that names lanes which will never arrive."""
         self._members.incomplete(line, opcode, mask)
