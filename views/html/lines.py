@@ -24,6 +24,7 @@ _KINDS = {"shared-race": "race", "global-race": "race", "warp-race": "race in a 
           "divergent-barrier": "divergent barrier", "uninitialised-shared": "not initialised",
           "uninitialised-heap": "not initialised", "uninitialised-local": "not initialised",
           "uninitialised-variable": "not initialised", "division-by-zero": "division by zero",
+          "address-of-another": "another's address",
           "use-after-free": "used after free", "bad-free": "wrong free",
           "unawaited-copy": "copy not waited for", "stale-read": "stale cache", "not-restored": "not set to zero",
           "changed-input": "input changed",

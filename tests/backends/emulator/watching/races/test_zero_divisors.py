@@ -37,12 +37,14 @@ def run_of(body: str) -> KernelRun:
     return engine.kernel(text).run(2, 64, (np.where(places % 5, places, 0), np.zeros(64, np.int32), 40))
 
 
+@pytest.mark.sampled(quick=4)
 @pytest.mark.parametrize("name", DIVIDES)
 def test_an_integer_division_by_zero_is_found(name: str) -> None:
     (found,) = run_of(DIVIDES[name]).findings
     assert (found.kind, found.line) == ("division-by-zero", 3) and "thread 0 of block 0" in found.message
 
 
+@pytest.mark.sampled(quick=4)
 @pytest.mark.parametrize("name", FINE)
 def test_threads_that_divide_by_no_zero_have_no_finding(name: str) -> None:
     assert run_of(FINE[name]).ok
