@@ -163,10 +163,10 @@ def _awaits_stores(machine: Machine, item: Instruction) -> bool:
 
 
 def with_drained_stores(machine: Machine, step: Executor | None) -> Executor:
-    """Return the executor, extended by the arrival of all delayed stores before it."""
+    """Return the executor, extended by the arrival of its lanes' delayed stores before it."""
 
     def drained(registers: Registers, mask: Mask) -> None:
-        machine.drain()
+        machine.drain(mask)
         if step is not None:
             step(registers, mask)
 

@@ -227,6 +227,7 @@ class Port:
         self._array = None if address is None else shared_array_of(machine.program, address)
         self._bounds = machine.shared_bounds(self._array) if self._array else None
         self.shift = site.part.bit_length() - 1
+        self._releases = "release" in site.words
         self._delayed = site.op == "st" and bool(site.words & _LATE) and not site.arrives_later
         self._last: tuple[Value, Mask, Array] | None = None
         self._places: dict[tuple[bytes, int], _CheckedOffsets] = {}
@@ -422,7 +423,7 @@ class Port:
         """Perform a store now, or delay it."""
         stores = self.machine.resident.stores
         if stores is not None and self._delayed:
-            stores.hold(write, space, plain_address(address) + self.offset, self.site.size, mask)
+            stores.hold(write, space, plain_address(address) + self.offset, self.site.size, mask, self._releases)
         else:
             write()
 

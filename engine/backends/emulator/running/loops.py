@@ -104,11 +104,12 @@ _DETOUR = 32  # basic blocks that others may run before a polling loop continues
 
 
 class LoopWatch:
-    """Watches the loops of one chunk. `watching`: whether groups are compared before they run."""
+    """Watches the loops of one chunk. `watching`: whether groups are compared before they run. `settles`: delayed
+    stores arrive at once, as no group can go on without one."""
 
     def __init__(self, lanes: Lanes) -> None:
         self._lanes, self._program = lanes, lanes.machine.program
-        self.watching = False
+        self.watching = self.settles = False
         self._renewal = 0
         self._place, self._turns, self._left = -1, 0, 0
         self._mask: Mask | None = None
@@ -182,7 +183,7 @@ class LoopWatch:
             self._end_without_way_out()
         if steps >= self._renewal:
             self._renewal = steps + steps // 4
-            self.watching, self._start = True, None
+            self.watching, self.settles, self._start = True, False, None
 
     def _end_without_way_out(self) -> None:
         """End the run if a group is in a loop that nothing leaves, whatever the loop changes in memory."""
@@ -294,6 +295,10 @@ class LoopWatch:
         if any(self._changed(others) for _, others in self._still.values()):
             self._wake()  # a group that stalled before this one can go on
             return True
+        if not self.settles and self._lanes.machine.resident.stores is not None:
+            self.settles = True
+            self._wake()
+            return True
         if needs.polls and needs.waits:
             if self._changes_for_a_time():
                 self._wake()
@@ -353,7 +358,10 @@ def _waits_for_ever(lanes: Lanes, start: Snapshot, held: bool) -> RunFailed:
         more = f", while other threads wait for it at the barrier of line {entries[0].line}"
     ended = machine.resident.first + machine.resident.blocks
     if not machine.cooperative and ended < machine.blocks:
-        more += f"; the blocks from {ended:,} on cannot write it either, because they start when these have ended"
+        more += (
+            f"; the blocks from {ended:,} on cannot write it either, because they start when these have ended: CUDA "
+            "promises that all blocks run at once only for a cooperative launch"
+        )
     clause = f"{lanes.name(start.mask)} waits in a loop for {what}{more}"
     return machine.failure("deadlock", clause, _line(machine.program, start.key[0], start.places), "step-limit")
 
