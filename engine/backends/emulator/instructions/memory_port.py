@@ -111,12 +111,12 @@ def out_of_block_memory(
         what = f"{verb} {space} memory at byte {place}, but the block has {held} bytes"
     else:
         start, name = max(below)
-        part = machine.element_bytes(name) or site.part
+        own = machine.only_local_array() if space == "local" else None
+        part = machine.element_bytes(own or name) or site.part
         end = high if array else min([one for one in places.values() if one > start], default=held)
         count = (end - start) // part
         called, holds = f"the {space} array `{readable(name)}`", "has"
         if space == "local":
-            own = machine.only_local_array()
             called, holds = (f"its local array `{own}`", "has") if own else _LOCAL_ARRAYS
         what = f"{verb} {_place(place - start, site, part)} of {called}, which {holds} {_elements(count)}"
         if count == 0 and any(one.external and one.name == name for one in machine.program.shared):

@@ -99,7 +99,7 @@ def _inside(value: Value, mask: Mask) -> Array:
 
 
 _POLLING_PATIENCE = 64  # iterations of a polling loop before other lanes get a chance
-_LONG = 4096  # basic blocks that a loop without a way out may run: a bad address says more
+_LONG = 1024  # basic blocks that a loop without a way out may run: a bad address says more
 _DETOUR = 32  # basic blocks that others may run before a polling loop continues
 
 

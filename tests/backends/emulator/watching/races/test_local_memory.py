@@ -7,6 +7,7 @@ import pytest
 
 import engine
 from engine.lab.kernels import KernelRun
+from engine.records import RunFailed
 from tests.sentences import sentence
 
 READS_UNWRITTEN = {
@@ -153,3 +154,9 @@ def test_the_address_of_another_threads_or_blocks_variable_is_found(name: str) -
 @pytest.mark.parametrize("name", OF_ITS_OWN)
 def test_the_address_of_its_own_variable_is_no_finding(name: str) -> None:
     assert run_with_addresses(OF_ITS_OWN[name]).ok
+
+
+def test_an_access_behind_a_local_array_names_elements_of_its_own_size() -> None:
+    body = "Node own[2]; for (int k = 0; k <= n; k++) own[k].value = t; out[t] = own[t & 1].value;"
+    with pytest.raises(RunFailed, match=r"writes element 2 of its local array `own`, which has 2 elements"):
+        run_with_addresses(body)
