@@ -94,6 +94,29 @@ def _with_rule(
     return step
 
 
+def divides_integers(item: Instruction) -> bool:
+    """Return whether an instruction is a division or remainder of integers."""
+    return item.words[0] in ("div", "rem") and item.words[-1][0] in "us"
+
+
+def with_divisor_hooks(machine: Machine, item: Instruction, step: Executor) -> Executor:
+    """Return the executor of an integer division, extended by the observers' hooks for lanes that divide by zero."""
+    hooks = machine.hooks.on_zero_divisor
+    if not hooks:
+        return step
+    line, divisor = item.line, reader(item.operands[2], f"u{WIDTHS[item.words[-1]]}", machine.program.widths, item.line)
+
+    def checked(registers: Registers, mask: Mask) -> None:
+        by = divisor(registers)
+        lanes = None if by.min() else mask.part(by == 0)
+        if lanes is not None:
+            for hook in hooks:
+                hook(line, lanes)
+        step(registers, mask)
+
+    return checked
+
+
 _JOINS: dict[str, Callable[[Array, Array], Array]] = {"and": np.logical_and, "or": np.logical_or, "xor": np.logical_xor}
 
 

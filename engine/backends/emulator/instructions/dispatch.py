@@ -20,7 +20,12 @@ from engine.backends.emulator.instructions import (
     warp_wide,
     warpgroup_products,
 )
-from engine.backends.emulator.instructions.arithmetic import batch_executor, batch_instructions
+from engine.backends.emulator.instructions.arithmetic import (
+    batch_executor,
+    batch_instructions,
+    divides_integers,
+    with_divisor_hooks,
+)
 from engine.backends.emulator.instructions.contraction import contracted
 from engine.backends.emulator.instructions.convergence import with_warp_sync_hooks
 from engine.backends.emulator.instructions.load_groups import LoadGroup
@@ -83,6 +88,8 @@ def executors_of(machine: Machine, block: BasicBlock) -> list[tuple[Executor, in
             run.append((item, executor))
             continue
         end_run(number)
+        if executor is not None and divides_integers(item):
+            executor = with_divisor_hooks(machine, item, executor)
         if executor is not None:
             seen = block.body[number] if one_by_one else item
             executors.append((with_result_hooks(machine, seen, executor), item.line))
@@ -156,10 +163,10 @@ def _awaits_stores(machine: Machine, item: Instruction) -> bool:
 
 
 def with_drained_stores(machine: Machine, step: Executor | None) -> Executor:
-    """Return the executor, extended by the arrival of all delayed stores before it."""
+    """Return the executor, extended by the arrival of its lanes' delayed stores before it."""
 
     def drained(registers: Registers, mask: Mask) -> None:
-        machine.drain()
+        machine.drain(mask)
         if step is not None:
             step(registers, mask)
 

@@ -111,12 +111,12 @@ def out_of_block_memory(
         what = f"{verb} {space} memory at byte {place}, but the block has {held} bytes"
     else:
         start, name = max(below)
-        part = machine.element_bytes(name) or site.part
+        own = machine.only_local_array() if space == "local" else None
+        part = machine.element_bytes(own or name) or site.part
         end = high if array else min([one for one in places.values() if one > start], default=held)
         count = (end - start) // part
         called, holds = f"the {space} array `{readable(name)}`", "has"
         if space == "local":
-            own = machine.only_local_array()
             called, holds = (f"its local array `{own}`", "has") if own else _LOCAL_ARRAYS
         what = f"{verb} {_place(place - start, site, part)} of {called}, which {holds} {_elements(count)}"
         if count == 0 and any(one.external and one.name == name for one in machine.program.shared):
@@ -228,6 +228,7 @@ class Port:
         self._array = None if address is None else shared_array_of(machine.program, address)
         self._bounds = machine.shared_bounds(self._array) if self._array else None
         self.shift = site.part.bit_length() - 1
+        self._releases = "release" in site.words
         self._delayed = site.op == "st" and bool(site.words & _LATE) and not site.arrives_later
         self._last: tuple[Value, Mask, Array] | None = None
         self._places: dict[tuple[bytes, int], _CheckedOffsets] = {}
@@ -423,7 +424,7 @@ class Port:
         """Perform a store now, or delay it."""
         stores = self.machine.resident.stores
         if stores is not None and self._delayed:
-            stores.hold(write, space, plain_address(address) + self.offset, self.site.size, mask)
+            stores.hold(write, space, plain_address(address) + self.offset, self.site.size, mask, self._releases)
         else:
             write()
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from engine.backends.emulator.instructions.arithmetic import divides_integers
 from engine.backends.emulator.instructions.registry import Executor
 from engine.backends.emulator.meanings.table import DTYPES, Operation, meaning
 from engine.backends.emulator.ptx.syntax import WIDTHS, Immediate, Instruction, Operand, Register
@@ -25,9 +26,17 @@ _SHIFTS: dict[str, Callable[..., Any]] = {"shl": np.left_shift, "shr": np.right_
 
 
 def can_join(item: Instruction, widths: Sequence[int]) -> bool:
-    """Return whether a run can hold the instruction: one result and operands as wide as their registers."""
+    """Return whether a run can hold the instruction: one result and operands as wide as their registers. An integer
+    division has a hook that needs its lanes."""
     found = _meaning(item)
-    if found is None or not item.operands or item.guard or found.reads_carry or found.writes_carry:
+    if (
+        found is None
+        or not item.operands
+        or item.guard
+        or divides_integers(item)
+        or found.reads_carry
+        or found.writes_carry
+    ):
         return False
     target, sources = item.operands[0], item.operands[1:]
     if len(found.results) != 1 or len(sources) != len(found.operands):

@@ -105,6 +105,19 @@ def blocks_behind(program: Program, start: int) -> frozenset[int]:
     )
 
 
+@lru_cache(maxsize=64)
+def blocks_without_end(program: Program) -> frozenset[int]:
+    """Return the blocks from which no way leads to an end of the thread: those of a loop that nothing leaves."""
+    after = [block.successors for block in program.blocks]
+    ends = sum(1 << block.index for block in program.blocks if _may_end(block))
+    return frozenset(place for place in range(len(after)) if not (reached_blocks(after, place) | 1 << place) & ends)
+
+
+def _may_end(block: BasicBlock) -> bool:
+    last = block.terminator
+    return not block.successors or (last is not None and traits_of(last.opcode).control in _ENDS)
+
+
 @lru_cache(maxsize=256)
 def in_other_branches(program: Program, one: int, two: int) -> bool:
     """Return whether a thread that executes one of two blocks need not come to the other one later."""
@@ -112,6 +125,7 @@ def in_other_branches(program: Program, one: int, two: int) -> bool:
     return two not in places_behind(meets, one) and one not in places_behind(meets, two)
 
 
+_ENDS = frozenset(("exit", "trap", "return", "call"))  # a called function may end the thread
 MOVING = frozenset(("mov", "selp", "cvta", "prmt", "bfi", "bfe", "shf"))  # they do not ask what a value is
 
 

@@ -85,6 +85,12 @@ class Mask:
         self.mark(full)
         return full
 
+    def first_lane(self) -> tuple[int, int]:
+        """Return the row and column of the first lane, by column and then by row."""
+        full = self.full_dense()
+        column = int(full.any(axis=0).argmax())
+        return int(full[:, column].argmax()), column
+
     def mark(self, full: Array) -> None:
         """Set the lanes in a bool[T, B]."""
         if self.dense is None:

@@ -168,7 +168,7 @@ class Chunk:
             key = self._next()
             code, mask = self.codes.at(key[0]), groups.pop(key)
             if stores is not None:
-                stores.step(code.block, watch.watching)
+                stores.step(code.block, watch.settles)
             if code.members is not None:
                 lanes.registers = lanes.frames.of(key[0]).registers
                 ready = lanes.converged(code, key[0], mask)

@@ -323,9 +323,7 @@ class Lanes:
 
     def name(self, mask: Mask) -> str:
         """Return the name of a mask's first lane, by block and then by thread."""
-        full = mask.full_dense()
-        column = int(full.any(axis=0).argmax())
-        return self.machine.lane_name(int(full[:, column].argmax()), column)
+        return self.machine.lane_name(*mask.first_lane())
 
     def standing(self) -> Iterator[tuple[Label, int, Mask]]:
         """Yield all lanes that are not running: (label of where they wait, place, mask)."""

@@ -5,7 +5,7 @@ do not run: they wait where the paths meet again, as on the GPUs with that sched
 
 A group stalls if it returns to a place with all state it depends on unchanged and no other group has run: it will
 return for ever unless another group changes the memory it reads. If no group can, the run ends at once. A loop that
-counts never stalls, however long it is.
+counts never stalls, however long it is; it ends the run after some time if no way leads out of it.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from engine.backends.emulator.ptx.block_order import reached_blocks
+from engine.backends.emulator.ptx.dataflow import blocks_without_end
 from engine.backends.emulator.ptx.program import Program
 from engine.backends.emulator.ptx.traits import traits_of
 from engine.backends.emulator.registers.masks import Mask
@@ -97,15 +99,17 @@ def _inside(value: Value, mask: Mask) -> Array:
 
 
 _POLLING_PATIENCE = 64  # iterations of a polling loop before other lanes get a chance
+_LONG = 1024  # basic blocks that a loop without a way out may run: a bad address says more
 _DETOUR = 32  # basic blocks that others may run before a polling loop continues
 
 
 class LoopWatch:
-    """Watches the loops of one chunk. `watching`: whether groups are compared before they run."""
+    """Watches the loops of one chunk. `watching`: whether groups are compared before they run. `settles`: delayed
+    stores arrive at once, as no group can go on without one."""
 
     def __init__(self, lanes: Lanes) -> None:
         self._lanes, self._program = lanes, lanes.machine.program
-        self.watching = False
+        self.watching = self.settles = False
         self._renewal = 0
         self._place, self._turns, self._left = -1, 0, 0
         self._mask: Mask | None = None
@@ -175,9 +179,26 @@ class LoopWatch:
 
     def check(self, steps: int) -> None:
         """Start comparing groups at growing intervals."""
+        if steps >= _LONG:
+            self._end_without_way_out()
         if steps >= self._renewal:
             self._renewal = steps + steps // 4
-            self.watching, self._start = True, None
+            self.watching, self.settles, self._start = True, False, None
+
+    def _end_without_way_out(self) -> None:
+        """End the run if a group is in a loop that nothing leaves, whatever the loop changes in memory."""
+        program, groups = self._program, self._lanes.groups
+        lost = blocks_without_end(program)
+        for key in groups if lost else ():
+            place = key[0] % len(program.blocks)
+            if place in lost:
+                reached = reached_blocks([block.successors for block in program.blocks], place)
+                clause = (
+                    f"this loop never ends: {self._lanes.name(groups.mask(key))} repeats it, and nothing leads out of "
+                    "it: no break, no return, and a condition that is always true"
+                )
+                line = _line(program, place, (each for each in lost if reached >> each & 1))
+                raise self._lanes.machine.failure("timeout", clause, line, "step-limit")
 
     def stalls(self, key: Key, mask: Mask) -> bool:
         """Check a group before it runs. True: it stalls and must let others run."""
@@ -274,6 +295,10 @@ class LoopWatch:
         if any(self._changed(others) for _, others in self._still.values()):
             self._wake()  # a group that stalled before this one can go on
             return True
+        if not self.settles and self._lanes.machine.resident.stores is not None:
+            self.settles = True
+            self._wake()
+            return True
         if needs.polls and needs.waits:
             if self._changes_for_a_time():
                 self._wake()
@@ -317,7 +342,9 @@ def _never_ends(lanes: Lanes, start: Snapshot) -> RunFailed:
         f"this loop never ends: {lanes.name(start.mask)} repeats it, and nothing that its condition depends on "
         "changes between iterations; look at the loop's condition and step"
     )
-    return lanes.machine.failure("timeout", clause, _line(lanes.machine.program, start), "step-limit")
+    return lanes.machine.failure(
+        "timeout", clause, _line(lanes.machine.program, start.key[0], start.places), "step-limit"
+    )
 
 
 def _waits_for_ever(lanes: Lanes, start: Snapshot, held: bool) -> RunFailed:
@@ -331,17 +358,21 @@ def _waits_for_ever(lanes: Lanes, start: Snapshot, held: bool) -> RunFailed:
         more = f", while other threads wait for it at the barrier of line {entries[0].line}"
     ended = machine.resident.first + machine.resident.blocks
     if not machine.cooperative and ended < machine.blocks:
-        more += f"; the blocks from {ended:,} on cannot write it either, because they start when these have ended"
+        more += (
+            f"; the blocks from {ended:,} on cannot write it either, because they start when these have ended: CUDA "
+            "promises that all blocks run at once only for a cooperative launch"
+        )
     clause = f"{lanes.name(start.mask)} waits in a loop for {what}{more}"
-    return machine.failure("deadlock", clause, _line(machine.program, start), "step-limit")
+    return machine.failure("deadlock", clause, _line(machine.program, start.key[0], start.places), "step-limit")
 
 
-def _line(program: Program, start: Snapshot) -> int:
-    """Return the line that decides the loop: the end of the block that jumps back furthest."""
-    ran = {block.index: block for block in map(program.block_at, start.places)}
+def _line(program: Program, place: int, places: Iterable[int]) -> int:
+    """Return the line that decides the loop through these places: the end of the block that jumps back furthest, or of
+    `place`."""
+    ran = {block.index: block for block in map(program.block_at, places)}
     back = [
         (min(block.successors), -block.index)
         for block in ran.values()
         if any(after in ran and after <= block.index for after in block.successors)
     ]
-    return program.block_at(-min(back)[1] if back else start.key[0]).line
+    return program.block_at(-min(back)[1] if back else place).line

@@ -213,6 +213,7 @@ class Hooks:
     on_warp_sync: tuple[Callable[[int, str, Mask, Array], None], ...] = ()
     on_warp_meeting: tuple[Callable[[int, str, Mask, Array], None], ...] = ()
     on_shuffle: tuple[Callable[[int, Mask, Array], None], ...] = ()
+    on_zero_divisor: tuple[Callable[[int, Mask], None], ...] = ()
     on_incomplete: tuple[Callable[[int, str, Mask], None], ...] = ()
     on_fence: tuple[Callable[[int, str, Mask], None], ...] = ()
     on_branch: tuple[Callable[[BasicBlock, Mask | None, Mask | None], None], ...] = ()

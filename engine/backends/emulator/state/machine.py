@@ -158,10 +158,13 @@ class Machine:
         self.hooks = NO_HOOKS
         self.resident = ResidentBlocks(self.resident.info, {})
 
-    def drain(self) -> None:
-        """Let all delayed stores arrive."""
-        if self.resident.stores is not None:
-            self.resident.stores.drain()
+    def drain(self, mask: Mask | None = None) -> None:
+        """Let the delayed stores of some lanes arrive, or all."""
+        stores = self.resident.stores
+        if stores is not None and mask is not None:
+            stores.drain_lanes(mask)
+        elif stores is not None:
+            stores.drain()
 
     def late(self) -> bool:
         """Return whether the run has used up its processor time."""

@@ -69,6 +69,9 @@ class Observer:
     def on_shuffle(self, line: int, mask: Mask, source: Array) -> None:
         """A shuffle; `source`: the row that each row reads, (T, 1) or (T, columns of the mask)."""
 
+    def on_zero_divisor(self, line: int, mask: Mask) -> None:
+        """Lanes divide an integer by zero."""
+
     def on_incomplete(self, line: int, opcode: str, mask: Mask) -> None:
         """Lanes wait at a warp-synchronous instruction for lanes that they name and that never arrive: these wait
         elsewhere or have gone on, and have not just ended."""
@@ -135,6 +138,9 @@ def hooks_of(observers: Sequence[Observer]) -> Hooks:
             one.on_warp_meeting for kind, one in every if kind.on_warp_meeting is not Observer.on_warp_meeting
         ),
         on_shuffle=tuple(one.on_shuffle for kind, one in every if kind.on_shuffle is not Observer.on_shuffle),
+        on_zero_divisor=tuple(
+            one.on_zero_divisor for kind, one in every if kind.on_zero_divisor is not Observer.on_zero_divisor
+        ),
         on_incomplete=tuple(
             one.on_incomplete for kind, one in every if kind.on_incomplete is not Observer.on_incomplete
         ),

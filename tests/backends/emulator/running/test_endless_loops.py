@@ -49,6 +49,12 @@ ENDLESS = {
         "for (;;) {\n if (t == 0) s[0] = 1;\n __syncthreads();\n if (t == 1) s[0] = 0;\n __syncthreads();\n"
         " if (s[0]) break;\n __syncthreads();\n}\nout[i] = 1;"
     ),
+    "an index that counts down, without a sign": "for (unsigned k = 10; k >= 0; --k)\n out[k & 63] = k;",
+    "a number in memory that goes up": "int *p = (int *)in + i;\nfor (;;)\n *p = 3 * *p + 1;",
+    "a lock that is taken again and again": (
+        "int *p = (int *)out;\nfor (;;) {\n if (atomicCAS(p, 0, 1) == 0) { atomicAdd(p + 1, 1); atomicExch(p, 0); }\n"
+        " out[2 + i] = clock();\n}"
+    ),
     "an endless loop within a loop": (
         "int c = 0;\nfor (int k = 0; k < 3; k++)\n for (int m = 0; m < 3; )\n  c += in[m] * k;\nout[i] = c;"
     ),

@@ -99,6 +99,21 @@ class Findings:
         message = f"line {line}: {use} a variable that it has not set; {STARTS_UNDEFINED}"
         self.report("uninitialised-variable", line, None, message)
 
+    def zero_divisor(self, line: int, lane: str) -> None:
+        """Report a division by zero; `lane`: the name of a thread that does it."""
+        self.report("division-by-zero", line, None,
+                    f"line {line}: {lane} divides an integer by zero; a GPU reports no error, but the results of / and "
+                    "% are undefined then.")  # fmt: skip
+
+    def address_of_another(self, line: int, lane: int, owner: int, other: int, local: bool) -> None:
+        """Report a load of the address of a local or shared variable that the lane `owner` stored at line `other`."""
+        kind, own, wider = ("local", "thread", "shared") if local else ("shared", "block", "global")
+        one, two = (self._machine.grid_lane_name(each) for each in (lane, owner))
+        self.report("address-of-another", line, other,
+                    f"line {line}: {one} loads the address of a {kind} variable that {two} stored at line {other}; "
+                    f"each {own} has its own {kind} memory, so this address never leads to the other's variable: a "
+                    f"variable for both belongs in {wider} memory.")  # fmt: skip
+
     def uninitialised_heap(self, access: Access, lanes: AccessLanes, entry: int, heap: Heap) -> None:
         """Report a read of memory from malloc that no thread has written."""
         line, lane = access.site.line, self._name(int(lanes.low[entry]), heap)

@@ -29,6 +29,7 @@ from engine.backends.emulator.watching.races.clocks import Clocks
 from engine.backends.emulator.watching.races.findings import Findings
 from engine.backends.emulator.watching.races.handovers import Handovers, waits_for_flags
 from engine.backends.emulator.watching.races.open_reads import OpenReads
+from engine.backends.emulator.watching.races.own_addresses import OwnAddresses, takes_addresses
 from engine.backends.emulator.watching.races.owned_units import OwnedUnits
 from engine.backends.emulator.watching.races.rules import RaceRules
 from engine.backends.emulator.watching.races.shadow import Shadow
@@ -65,6 +66,7 @@ class Hazards(Observer):
         self._rules = RaceRules(machine, self._clocks, self._findings, self._lanes)
         self._written_soon: set[int] = set()
         self._waits = waits_for_flags(machine.program)
+        self._addresses = OwnAddresses(machine, self._findings) if takes_addresses(machine.program) else None
         self._heap = HeapChecks(smallest_part(machine.program, ("global", "")), self._findings)
 
     def on_chunk(self, info: ChunkInfo) -> None:
@@ -77,6 +79,8 @@ class Hazards(Observer):
         self._barriers = BlockBarriers(self._machine, self._findings)
         self._lanes.start_chunk(info)
         self._rules.start_chunk(info)
+        if self._addresses is not None:
+            self._addresses.start_chunk(info)
         units = -(-info.shared_bytes // self._unit)
         self._shared = Shadow(units, self._in_part) if units else None
         self._reads = OpenReads(self._clocks, self._written_soon)
@@ -138,6 +142,10 @@ class Hazards(Observer):
         """Check a shuffle."""
         self._undefined.shuffle(line, mask, source)
 
+    def on_zero_divisor(self, line: int, mask: Mask) -> None:
+        """Report a division by zero."""
+        self._findings.zero_divisor(line, self._machine.lane_name(*mask.first_lane()))
+
     def on_incomplete(self, line: int, opcode: str, mask: Mask) -> None:
         """Report a warp-synchronous instruction that names lanes which will never arrive."""
         self._members.incomplete(line, opcode, mask)
@@ -151,6 +159,8 @@ class Hazards(Observer):
     def on_access(self, access: Access) -> None:
         """Check a load, store or atomic before it takes effect, by the lanes that use its value."""
         checked = access if access.takers is None else access.of_takers()
+        if checked is not None and self._addresses is not None:
+            self._addresses.check(checked)
         if checked is not None and access.space == "shared":
             self._on_shared(checked)
         elif checked is not None and access.space == "global":
@@ -161,7 +171,7 @@ class Hazards(Observer):
         shadow = self._shared
         if shadow is None or not self._are_deferred(loads, shadow):
             for access in loads.accesses:
-                self._on_shared(access)
+                self.on_access(access)
 
     def on_unwritten(self, site: Site, row: int, column: int) -> None:
         """Report a read of local memory that the thread has not written."""

@@ -7,6 +7,7 @@ import pytest
 
 import engine
 from engine.lab.kernels import KernelRun
+from engine.records import RunFailed
 from tests.sentences import sentence
 
 READS_UNWRITTEN = {
@@ -104,3 +105,58 @@ def test_an_element_of_few_bytes_that_its_thread_has_not_written_is_found(name: 
 def test_what_a_thread_has_written_or_never_uses_is_no_finding(name: str) -> None:
     run = run_of(READS_ITS_OWN[name])
     assert run.ok and np.isfinite(run.arrays["out"]).all()
+
+
+OF_ANOTHER = {
+    "a local array, by shared memory": """__shared__ float *first; float own[4] = {1, 2, 3, x[0]}; own[t & 3] += t;
+    if (t == 0) first = own;
+    __syncthreads(); out[t] = first[n & 3];""",
+    "a local array, by global memory": """float own[4] = {1, 2, 3, x[0]}; own[t & 3] += t; box[t] = own;
+    __syncthreads(); out[t] = box[t ^ 1][n & 3];""",
+    "a node of a list": """__shared__ Node *head; Node node = {t, nullptr}; if (t == 0) head = &node;
+    __syncthreads(); if (t == 5) head->value = n;
+    __syncthreads(); out[t] = node.value;""",
+    "a stack of nodes, by atomics": """__shared__ unsigned long long head; if (t == 0) head = 0;
+    __syncthreads(); if (t == 9) { Node node = {t, nullptr}; atomicExch(&head, (unsigned long long)&node); }
+    __syncthreads(); if (t == 3) { Node *found = (Node *)atomicExch(&head, 0ull); out[t] = found->value; }""",
+    "shared memory of another block": """__shared__ float own[32]; own[t] = x[t]; __shared__ int ticket;
+    if (t == 0) { if (blockIdx.x == 0) *(float *volatile *)box = own; __threadfence(); ticket = atomicAdd(count, 1); }
+    __syncthreads(); if (ticket == 1 && t < n) { __threadfence(); out[t] = (*(float *volatile *)box)[t]; }""",
+}
+OF_ITS_OWN = {
+    "a local array": """float own[4] = {1, 2, 3, x[0]}; own[t & 3] += t; box[t] = own; out[t] = box[t][n & 3];""",
+    "shared memory": """__shared__ float own[32]; own[t] = x[t]; if (t == 0) box[blockIdx.x] = own;
+    __syncthreads(); out[t] = box[blockIdx.x][31 - t];""",
+    "a place that is used again": """__shared__ double place[32]; float own[4] = {1, 2, 3, x[0]}; own[t & 3] += t;
+    ((float **)place)[t] = own; out[t] = ((float **)place)[t][n & 3];
+    __syncthreads(); place[t] = t;
+    __syncthreads(); out[t] += place[31 - t];""",
+}
+
+
+def run_with_addresses(body: str) -> KernelRun:
+    text = f"""struct Node {{ int value; Node *next; }};
+__global__ void k(const float *x, float *out, float **box, int *count, int n) {{ int t = threadIdx.x; {body} }}
+"""
+    blocks = 2 if "blockIdx" in body else 1
+    given = np.linspace(0, 1, 32, dtype=np.float32), np.zeros(32, np.float32), np.zeros(32, np.uint64)
+    return engine.kernel(text).run(blocks, 32, (*given, np.zeros(1, np.int32), 8))
+
+
+@pytest.mark.sampled(quick=3)
+@pytest.mark.parametrize("name", OF_ANOTHER)
+def test_the_address_of_another_threads_or_blocks_variable_is_found(name: str) -> None:
+    (found,) = (each for each in run_with_addresses(OF_ANOTHER[name]).findings if each.kind == "address-of-another")
+    assert found.line in (3, 4) and found.other_line in (2, 3)
+
+
+@pytest.mark.sampled(quick=3)
+@pytest.mark.parametrize("name", OF_ITS_OWN)
+def test_the_address_of_its_own_variable_is_no_finding(name: str) -> None:
+    assert run_with_addresses(OF_ITS_OWN[name]).ok
+
+
+def test_an_access_behind_a_local_array_names_elements_of_its_own_size() -> None:
+    body = "Node own[2]; for (int k = 0; k <= n; k++) own[k].value = t; out[t] = own[t & 1].value;"
+    with pytest.raises(RunFailed, match=r"writes element 2 of its local array `own`, which has 2 elements"):
+        run_with_addresses(body)

@@ -218,3 +218,38 @@ def test_a_flag_announces_what_was_written_before_the_value_that_is_read() -> No
         run = engine.kernel(TWO_WORDS).run(2, 32, arrays, schedule=f"independent:{seed}")
         if run.arrays["out"][1] == 1:
             assert [one.line for one in run.findings] == [16], seed
+
+
+SEQUENCE = """__device__ volatile unsigned sequence;
+__global__ void k(volatile int *pair, int *torn, int n) {
+    if (threadIdx.x) return;
+    if (blockIdx.x == 0) for (int i = 1; i <= n; i++) {
+        sequence = 2 * i - 1;
+        __threadfence();
+        pair[0] = i, pair[1] = -i;
+        FENCE
+        sequence = 2 * i;
+    } else for (int k = 0; k < n; k++) {
+        unsigned before; int sum;
+        do {
+            while ((before = sequence) & 1) ;
+            __threadfence();
+            sum = pair[0] + pair[1];
+            __threadfence();
+        } while (sequence != before);
+        if (sum) atomicAdd(torn, 1);
+    }
+}"""
+
+
+@pytest.mark.sampled(quick=2)
+@pytest.mark.parametrize("fence", ["__threadfence();", ""])
+def test_a_sequence_lock_whose_writer_has_no_last_fence_gives_torn_numbers(fence: str) -> None:
+    """Nothing in it races: a store that overtakes another one shows the mistake."""
+    kernel, torn = engine.kernel(SEQUENCE.replace("FENCE", fence)), 0
+    for schedule in SEARCHED:
+        arrays = np.zeros(2, np.int32), np.zeros(1, np.int32)
+        run = kernel.run(3, 32, (*arrays, 8), schedule=schedule)
+        assert run.ok
+        torn += int(run.arrays["torn"][0])
+    assert (torn > 0) == (not fence)
