@@ -85,26 +85,6 @@ def test_neighbouring_stores_are_one_request():
     assert (totals["shared_store_requests"], totals["shared_store_wavefronts"]) == (1, 4)
 
 
-@pytest.mark.parametrize(
-    ("body", "requests"),
-    [
-        ("s[t] = 0; if (i < n) s[t] = in[i];", 4),
-        ("s[t] = -9; if (i < n) s[t] = max(s[t], in[i]);", 4),
-        ("s[t] = 0; if (i < n) s[t] += in[i]; if (i + 30 < n) s[t] += in[i + 30];", 4 + 1),
-        ("s[t] = 0; if (i < n) s[t] = in[i]; if (t == 3) s[t] = 7;", 4 + 1),
-        ("s[t] = n; if (t < 40) s[t] = in[t];", 4 + 2),  # two stores, the second with a predicate
-        ("s[t] = 1; if (i < n) s[t ^ 1] = 2;", 4 + 2),  # another place
-    ],
-)  # fmt: skip
-def test_a_store_and_a_conditional_one_to_its_place_are_one_request(body, requests):
-    """As in sm_90's machine code: one store of the chosen value, for the lanes of the first."""
-    head = HEAD.replace("int *out", "const int *in, int *out, int n")
-    text = f"{head} int i = blockIdx.x * blockDim.x + t; {body} __syncthreads(); out[i] = s[127 - t]; }}"
-    totals, _ = counted("", block=128, text=text, **{"in": zeros(128), "out": zeros(128), "n": 40})
-    assert totals["shared_store_requests"] == requests
-    assert caveats_of(load(Source("k.cu", text, "int32"), "f")) == ()
-
-
 def test_neighbouring_variables_are_one_request():
     body = "__shared__ int b[2], c[2]; if (t < 2) { b[t] = out[t]; c[t] = out[t + 4]; } __syncthreads();"
     totals, _ = counted(f"{body} out[t] = b[0] * t + c[0] + b[1] + 3 * c[1];")
