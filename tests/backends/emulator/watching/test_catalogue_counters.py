@@ -40,7 +40,6 @@ STRAY = ("shared_load_wavefronts", "shared_load_conflicts", "shared_store_wavefr
 REISSUED = ("shared_load_requests", "shared_store_requests", "shared_atomic_requests")
 
 WAITING = "blocks that wait for each other look again and again: how often is a matter of time"
-HOISTED = "the GPU's assembler reads a word of shared memory before the branch behind which PTX reads it"
 ISSUED_AGAIN = "of a few stores that wait for their values, more are issued again: 4 to 6 of 56"
 TRIES = "who wins a compare-and-swap is a matter of time, and so is how often the others try again"
 LOOPS = "the GPU's assembler unrolls the loop by 4, 2 and 1, and lanes with fewer turns take other copies than the rest"
@@ -59,17 +58,8 @@ _SLOTS = ("global_store_requests", "global_store_sectors")  # of those who hand 
 _HANDS_OVER = dict.fromkeys((*_LOADS, *_STORES, *_SLOTS), WAITING)
 # Patterns of KERNEL-BLOCK_SIZE-TYPE, and -PARAMETER where it was chosen.
 UNEQUAL: dict[str, dict[str, str]] = {
-    "filter_lookback-*": {
-        **dict.fromkeys(_LOADS, WAITING),
-        **dict.fromkeys(("global_store_requests", "global_store_sectors"), LOOPS),
-        **dict.fromkeys(("shared_load_wavefronts", "shared_load_requests"), HOISTED),
-    },
-    "filter_specialized-*": {
-        **dict.fromkeys(_LOADS, WAITING),
-        **dict.fromkeys(_SLOTS, LOOPS),
-        **dict.fromkeys(("shared_load_wavefronts", "shared_load_requests"), LOOPS),
-        **dict.fromkeys(_STORES, DELAYED),
-    },
+    "filter_lookback-*": dict.fromkeys(_LOADS, WAITING),
+    "filter_specialized-*": {**dict.fromkeys(_LOADS, WAITING), **dict.fromkeys(_STORES, DELAYED)},
     # How far down a block looks, and so how many sums it adds, is a matter of time as well.
     "prefix_sum_lookback-*": dict.fromkeys((*_LOADS, "shared_load_wavefronts", "shared_load_requests"), WAITING),
     "prefix_sum_specialized-*": dict.fromkeys(_LOADS, WAITING),
