@@ -10,6 +10,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from engine.compile.control_flow import conditions_of
 from engine.compile.cubin import Section, sections_of
@@ -104,7 +105,8 @@ def shared_accesses(cubin: bytes, ptx: str, kernel: str) -> tuple[SharedAccess, 
     return None if parts is None else tuple(one for part in parts for one in _accesses(*part))
 
 
-def code_with_lines(cubin: bytes, ptx: str, kernel: str) -> list[tuple[list[int], list[int], bool]] | None:
+@lru_cache(maxsize=2)  # a kernel's accesses and its loops are asked for one after the other
+def code_with_lines(cubin: bytes, ptx: str, kernel: str) -> tuple[tuple[list[int], list[int], bool], ...] | None:
     """Return the machine code of `kernel` and of the functions that it may call: for each its instructions, as numbers
     of 16 bytes; the PTX line of each; and whether it is the kernel.
 
@@ -129,7 +131,7 @@ def code_with_lines(cubin: bytes, ptx: str, kernel: str) -> list[tuple[list[int]
                 line = starts.get(number, {}).get(at * _BYTES, line)
                 lines.append(line)
             made.append((read, lines, owner == kernel))
-    return made
+    return tuple(made)
 
 
 def _same_text(held: bytes, ptx: str) -> bool:
