@@ -124,14 +124,18 @@ def code_with_lines(cubin: bytes, ptx: str, kernel: str) -> tuple[tuple[list[int
         owner = name.removeprefix(".text.")
         # A kernel has its arguments in a constant memory of its own; a section without one is a function.
         if owner == kernel or (owner != name and f".nv.constant0.{owner}" not in numbers):
-            code = sections[number].data
-            read = [int.from_bytes(code[at : at + _BYTES], "little") for at in range(0, len(code) - _BYTES + 1, _BYTES)]
+            read = instructions_of(sections[number].data)
             lines, line = [], 0
             for at in range(len(read)):
                 line = starts.get(number, {}).get(at * _BYTES, line)
                 lines.append(line)
             made.append((read, lines, owner == kernel))
     return tuple(made)
+
+
+def instructions_of(code: bytes) -> list[int]:
+    """Return the instructions of machine code, each as a number of 16 bytes."""
+    return [int.from_bytes(code[at : at + _BYTES], "little") for at in range(0, len(code) - _BYTES + 1, _BYTES)]
 
 
 def _same_text(held: bytes, ptx: str) -> bool:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from engine.compile.assembly import SIZES
+from engine.compile.assembly import SIZES, instructions_of
 from engine.compile.control_flow import branch_target, is_certain
 
 _NO_OPERATION, _FFMA = 0x118, 0x023
@@ -60,7 +60,6 @@ def _bank_conflicts(multiply_adds: Sequence[int]) -> int | None:
     return found if multiply_adds else None
 
 
-_BYTES = 16
 _MULTIPLY_ADDS = {0x023: "FFMA", 0x02B: "DFMA", 0x031: "HFMA2", 0x035: "HFMA2", 0x024: "IMAD", 0x025: "IMAD",
                   0x027: "IMAD", 0x03C: "HMMA", 0x037: "IMMA", 0x03F: "DMMA", 0x1F0: "HGMMA"}  # fmt: skip
 _LOADS = (0x181, 0x180)  # LDG; LD, for an address whose memory the compiler does not know
@@ -100,7 +99,7 @@ class MachineCode:
 
 def machine_code(code: bytes, floats: bool = True) -> MachineCode:
     """Analyse the machine code of one kernel. `floats`: count multiply-adds of floats; otherwise those of integers."""
-    read = [int.from_bytes(code[at : at + _BYTES], "little") for at in range(0, len(code) - _BYTES + 1, _BYTES)]
+    read = instructions_of(code)
     loops = loops_of(read)
     owned = [[read[at] for at in places] for places in _own(loops, len(read))]
     hottest = max(owned, key=lambda own: _rank(_mix(own), floats)) if owned else None
