@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from engine.backends.emulator.ptx.block_order import predecessors
+from engine.backends.emulator.ptx.block_order import predecessors, reached_blocks
 from engine.backends.emulator.ptx.linear_forms import LinearForms
 from engine.backends.emulator.ptx.moved_accesses import Deciders, moved_accesses
 from engine.backends.emulator.ptx.parser import parse
@@ -272,16 +272,12 @@ def _loops(program: Program) -> Iterator[tuple[int, tuple[int, int]]]:
     sources = predecessors([block.successors for block in program.blocks])
     ends = [(start, block.index) for block in program.blocks for start in block.successors if start <= block.index]
     for start, end in ends:
-        inside, ahead = {start}, [end]
-        while ahead:
-            index = ahead.pop()
-            if index not in inside:
-                inside.add(index)
-                ahead += sources[index]
-        if any(other != (start, end) and other[1] in inside for other in ends):
+        inside = 1 << start | (reached_blocks(sources, end, start) if end != start else 0)
+        if any(other != (start, end) and inside >> other[1] & 1 for other in ends):
             continue  # a loop around others, or with several ends
-        for index in inside:
-            yield from ((item.place, (start, end)) for item in _loads_and_stores(program.blocks[index]))
+        for block in program.blocks:
+            if inside >> block.index & 1:
+                yield from ((item.place, (start, end)) for item in _loads_and_stores(block))
 
 
 def _loads_and_stores(block: BasicBlock) -> list[Instruction]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from engine.backends.emulator.ptx.block_order import reached_blocks
 from engine.backends.emulator.ptx.program import Program
 from engine.backends.emulator.ptx.syntax import Instruction
 from engine.backends.emulator.ptx.traits import reads, traits_of, writes
@@ -23,8 +24,9 @@ class Deciders:
     def __init__(self, program: Program) -> None:
         blocks = program.blocks
         self._ways = [block.successors for block in blocks]
-        ends = ((block.index, block.terminator) for block in blocks)
-        self._barriers = {index for index, end in ends if end and traits_of(end.opcode).control == "barrier"}
+        ends = (block.terminator for block in blocks)
+        barriers = [end is not None and traits_of(end.opcode).control == "barrier" for end in ends]
+        self._to_barriers = [() if ends_here else after for after, ends_here in zip(self._ways, barriers, strict=True)]
         self._deciding = deciding_branches(self._ways)
         self._origins = dict(_origins(program))
         self._every = frozenset({PREDICATED}).union(*(origin.all_lines for origin in self._origins.values()))
@@ -34,17 +36,10 @@ class Deciders:
         """Return whether block `index` can come behind block `start` without a barrier between them, and only once."""
         if index == start:
             return True
-        return index in self._behind(start, self._barriers) and index not in self._behind(index, {start})
-
-    def _behind(self, start: int, closed: Collection[int]) -> set[int]:
-        """Return the blocks that are reached from the end of `start` without leaving a block of `closed`."""
-        seen, ahead = set[int](), [] if start in closed else list(self._ways[start])
-        while ahead:
-            block = ahead.pop()
-            if block not in seen:
-                seen.add(block)
-                ahead += () if block in closed else self._ways[block]
-        return seen
+        again = (reached_blocks(self._ways, after, start) for after in self._ways[index] if after != start)
+        return bool(reached_blocks(self._to_barriers, start) >> index & 1) and not any(
+            one >> index & 1 for one in again
+        )
 
     def fit(self, index: int, conditions: frozenset[int]) -> bool:
         """Return whether machine code with these `conditions` may be executed by the lanes of block `index`."""
