@@ -31,13 +31,15 @@ _OF_STD = re.compile(
 )
 _CONSTEXPR_ONLY = "this call needs nvcc's option --expt-relaxed-constexpr"
 _PARAMETERS = re.compile(r"(?<!operator)\(.*")
+_MARKS = {"__device__", "__global__", "__host__"}
+_OTHER_FUNCTIONS = re.compile(r"\b(?:class|struct|union|operator)\b|\]\s*[({]|^[ \t]*#[ \t]*define\b.*\{", re.MULTILINE)
 
 
 def calls_of_host_functions(source: Source) -> tuple[CompilerWarning, ...]:
     """Return a warning for each call in a device function of one that has no `__device__`, in the order of lines.
 
     `source`: a text that compiles if functions without a mark are the device's. It is compiled twice, without
-    optimisation, if it has such functions.
+    optimisation, if it has such functions, and once if it may have some.
     """
     found = {*_calls(source), *_calls_of_std(source.text)}
     return tuple(sorted(found, key=lambda one: (one.line or 0, one.message)))
@@ -45,6 +47,8 @@ def calls_of_host_functions(source: Source) -> tuple[CompilerWarning, ...]:
 
 def _calls(source: Source) -> Iterator[CompilerWarning]:
     text = source.text
+    if _every_function_is_marked(text):
+        return
     starts = [0, *(found.end() for found in re.finditer("\n", text))]
     options = tuple(each for each in source.options if each != UNMARKED_ARE_OF_DEVICE)
     log = _log(replace(source, options=(*options, UNOPTIMISED)))
@@ -72,6 +76,13 @@ def _calls(source: Source) -> Iterator[CompilerWarning]:
         else:
             told = f"this call does not compile with nvcc: {called} lacks __device__; write __device__ in front of it."
         yield CompilerWarning(told, line)
+
+
+def _every_function_is_marked(text: str) -> bool:
+    """Return whether the text alone shows that no function lacks a mark: it has no types, lambdas or macros that might
+    make one."""
+    called = (one.words for one in declarations(text) if one.called)
+    return not _OTHER_FUNCTIONS.search(uncommented(text)) and all(_MARKS.intersection(words) for words in called)
 
 
 def _log(source: Source) -> str:
