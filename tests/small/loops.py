@@ -25,6 +25,11 @@ _LOOPS = {
     "rolled": '_Pragma("unroll 1") for (int k = 0; k < length[i]; k++)',
     "nested": "for (int r = 0; r < t % 3; r++) for (int k = 0; k < length[i + r]; k++)",
     "guarded": "if (t % 3) for (int k = 0; k < length[i]; k++)",
+    "few": "unsigned m = length[i] & 7; for (unsigned k = 0; k <= m; k++)",
+    "many": "unsigned m = length[i]; for (unsigned k = 0; k <= m; k++)",
+    "at_least_one": "int m = 1 + (length[i] & 7); for (int k = 0; k < m; k++)",
+    "between": "unsigned m = t + (length[i] & 7); for (unsigned k = t; k <= m; k++)",
+    "falling": "unsigned m = 9 - (length[i] & 7); for (unsigned k = 9; k >= m; k--)",
 }
 _BODIES = {
     "sum": "c += a[k];",

@@ -10,11 +10,12 @@ PTX has it, and its line is reported.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from engine.backends.emulator.ptx.block_order import predecessors, reached_blocks
+from engine.backends.emulator.ptx.block_order import predecessors
+from engine.backends.emulator.ptx.counted_loops import accesses_in_loops, loads_and_stores, turn_ahead
 from engine.backends.emulator.ptx.linear_forms import LinearForms
 from engine.backends.emulator.ptx.moved_accesses import Deciders, moved_accesses
 from engine.backends.emulator.ptx.parser import parse
@@ -74,7 +75,7 @@ def requests_of(program: Program, accesses: Sequence[SharedAccess]) -> MachineRe
                 groups[leader].append(place)
     brought = {place for group in groups.values() for place in group}
     apart = [place for place in places if place.op == "st" and place not in brought]
-    known = {item.place for block in program.blocks for item in _loads_and_stores(block)}
+    known = {item.place for block in program.blocks for item in loads_and_stores(block)}
     elsewhere = [one for one in accesses if one.op == "st" and one.place not in known and one.conditions is not None]
     first, repeated = _merged_stores(apart, elsewhere, moved, deciders, before)
     moved -= {place.item.place for place in repeated}
@@ -252,8 +253,8 @@ def load(source: Source, kernel: str) -> Program:
 def _requests(source: Source, program: Program) -> MachineRequests:
     """Return the assembler's requests to shared memory, and the loops that it unrolls; empty if the assembler fails or
     would take too long."""
-    shared = any(item.space == "shared" for block in program.blocks for item in _loads_and_stores(block))
-    loops = dict(_loops(program))
+    shared = any(item.space == "shared" for block in program.blocks for item in loads_and_stores(block))
+    loops = dict(accesses_in_loops(program))
     ptx = compile_source(source, EMULATED_ARCHITECTURE)
     if not (shared or loops) or not assembled(ptx):
         return MachineRequests()
@@ -263,23 +264,12 @@ def _requests(source: Source, program: Program) -> MachineRequests:
         return MachineRequests()
     accesses = shared_accesses(cubin, ptx.decode(), program.name) if shared else None
     made = MachineRequests() if accesses is None else requests_of(program, accesses)
-    lines = unrolled_lines(cubin, ptx.decode(), program.name) if loops else ()
-    return replace(made, unrolled={line: loops[line] for line in lines if line in loops})
-
-
-def _loops(program: Program) -> Iterator[tuple[int, tuple[int, int]]]:
-    """Yield the PTX line of each load and store in an innermost loop, with the loop's first and last block."""
-    sources = predecessors([block.successors for block in program.blocks])
-    ends = [(start, block.index) for block in program.blocks for start in block.successors if start <= block.index]
-    for start, end in ends:
-        inside = 1 << start | (reached_blocks(sources, end, start) if end != start else 0)
-        if any(other != (start, end) and inside >> other[1] & 1 for other in ends):
-            continue  # a loop around others, or with several ends
-        for block in program.blocks:
-            if inside >> block.index & 1:
-                yield from ((item.place, (start, end)) for item in _loads_and_stores(block))
-
-
-def _loads_and_stores(block: BasicBlock) -> list[Instruction]:
-    """Return the loads and stores of shared and global memory in a block."""
-    return [item for item in block.body if item.space in ("shared", "global") and item.words[0] in ("ld", "st")]
+    lines = unrolled_lines(cubin, ptx.decode(), program.name) if loops else {}
+    return replace(
+        made,
+        unrolled={
+            line: replace(loops[line], ahead=turn_ahead(program, loops[line])) if one_ahead else loops[line]
+            for line, one_ahead in lines.items()
+            if line in loops
+        },
+    )

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import accumulate, pairwise
+from typing import Literal
 
 from engine.backends.emulator.ptx.block_order import running_order
 from engine.backends.emulator.ptx.calls import Callee, argument_moves
@@ -64,18 +65,31 @@ class MachineRequest:
 NO_REQUEST = MachineRequest(0)
 
 
+Ahead = Literal["none", "those of one turn", "all"]
+
+
+@dataclass(frozen=True)
+class UnrolledLoop:
+    """A loop from its first block to its last. `ahead`: the lanes whose first turn is in front of the unrolled
+    pieces."""
+
+    first: int
+    last: int
+    ahead: Ahead = "none"
+
+
 @dataclass(frozen=True)
 class MachineRequests:
     """The requests that differ from the PTX, by PTX line.
 
     .cu lines: `unsure`, with unknown requests; `looped`, with an atomic that is a loop in the machine code. `unrolled`:
-    the first and last block of the loop around an access, by its PTX line, if the assembler unrolls it.
+    the loop around an access, by its PTX line, if the assembler unrolls it.
     """
 
     by_place: Mapping[int, MachineRequest] = field(default_factory=dict)
     unsure: frozenset[int] = frozenset()
     looped: frozenset[int] = frozenset()
-    unrolled: Mapping[int, tuple[int, int]] = field(default_factory=dict)
+    unrolled: Mapping[int, UnrolledLoop] = field(default_factory=dict)
 
 
 _STRONG = {"volatile", "acquire", "relaxed"}  # loads that observe concurrent writes

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from engine.backends.emulator.ptx.program import BasicBlock, MachineRequest
+from engine.backends.emulator.ptx.program import BasicBlock, MachineRequest, UnrolledLoop
 from engine.backends.emulator.ptx.spared_loads import Use
 from engine.backends.emulator.ptx.syntax import Instruction
 from engine.backends.emulator.registers.masks import Mask
@@ -34,8 +34,8 @@ class Site:
     atomic is the same for all threads of a block. `decides_branch`: a branch depends on a value read by a volatile load
     or an atomic. `request`: the access that the assembler makes of it, if that differs. `guess`: a plain load whose
     value a compare-and-swap confirms before it counts. `computed`: arithmetic reads a value that it loads. `uses`: what
-    the program does with each loaded part; empty if every part counts. `unrolled`: the first and last block of the
-    loop around it that the assembler unrolls.
+    the program does with each loaded part; empty if every part counts. `unrolled`: the loop around it that
+    the assembler unrolls.
     """
 
     number: int
@@ -54,7 +54,7 @@ class Site:
     guess: bool = False
     computed: bool = False
     uses: tuple[Use, ...] = ()
-    unrolled: tuple[int, int] | None = None
+    unrolled: UnrolledLoop | None = None
 
     @cached_property
     def shared_rule(self) -> str:

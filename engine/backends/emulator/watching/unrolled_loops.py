@@ -2,7 +2,8 @@
 
 The machine code has three pieces: four turns at once, two, one. Each thread passes through those that its turns need,
 and all threads of the warp wait behind each piece. Threads with 8 and with 7 turns make 8 + 2 + 1 requests, where the
-PTX has 8. The emulator executes the PTX; here the accesses of the last turns are grouped anew when a loop has ended.
+PTX has 8. Some loops have one turn in front of the pieces, for all threads or for those of a single turn. The emulator
+executes the PTX; here the accesses of the last turns are grouped anew when a loop has ended.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from engine.backends.emulator.ptx.program import BasicBlock
+from engine.backends.emulator.ptx.program import Ahead, BasicBlock, UnrolledLoop
 from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.registers.values import plain
 from engine.backends.emulator.state.events import Access
@@ -46,13 +47,12 @@ class Regrouped:
 
 
 class UnrolledLoops:
-    """The passages of a launch's lanes through these loops, each given by its first and last block. Lanes that are in a
-    loop take their turns together."""
+    """The passages of a launch's lanes through these loops. Lanes that are in a loop take their turns together."""
 
-    def __init__(self, loops: Collection[tuple[int, int]]) -> None:
-        self._first = {first: (first, last) for first, last in loops}
-        self._last = {last: (first, last) for first, last in loops}
-        self._open: dict[tuple[int, int], _Passage] = {}
+    def __init__(self, loops: Collection[UnrolledLoop]) -> None:
+        self._first = {loop.first: loop for loop in loops}
+        self._last = {loop.last: loop for loop in loops}
+        self._open: dict[UnrolledLoop, _Passage] = {}
 
     def enter(self, block: BasicBlock, mask: Mask) -> None:
         """Note that lanes begin a turn."""
@@ -69,7 +69,7 @@ class UnrolledLoops:
         if passage.kept and not passage.left:  # the turns before the last three are in the first piece for all lanes
             passage.kept = [one for one in passage.kept if one[0] > passage.turn - _AT_ONCE]
 
-    def note(self, loop: tuple[int, int], access: Access) -> None:
+    def note(self, loop: UnrolledLoop, access: Access) -> None:
         """Keep an access in a loop."""
         passage = self._open.get(loop)
         if passage is not None and passage.kept is not None:
@@ -83,7 +83,7 @@ class UnrolledLoops:
         passage = None if loop is None else self._open.get(loop)
         if loop is None or passage is None:
             return
-        going, leaving = (taken, other) if block.successors[0] == loop[0] else (other, taken)
+        going, leaving = (taken, other) if block.successors[0] == loop.first else (other, taken)
         if leaving is not None:
             passage.left.append((passage.turn + 1, leaving))
         if going is not None:
@@ -91,10 +91,10 @@ class UnrolledLoops:
             return
         del self._open[loop]
         if passage.kept and len(passage.left) > 1:
-            yield from _regrouped(passage.left, passage.kept)
+            yield from _regrouped(loop.ahead, passage.left, passage.kept)
 
 
-def _regrouped(left: list[tuple[int, Mask]], kept: list[tuple[int, Access]]) -> Iterator[Regrouped]:
+def _regrouped(ahead: Ahead, left: list[tuple[int, Mask]], kept: list[tuple[int, Access]]) -> Iterator[Regrouped]:
     turns = np.zeros(left[0][1].full_dense().shape, np.int64)
     for count, mask in left:
         turns[mask.full_dense()] = count
@@ -105,7 +105,9 @@ def _regrouped(left: list[tuple[int, Mask]], kept: list[tuple[int, Access]]) -> 
         return
     of_lane = of_lane[:, differ]
     first = kept[0][0]
-    own = of_lane // _AT_ONCE * _AT_ONCE  # the turns in the first piece
+    in_front = np.where(ahead == "all" or (ahead == "those of one turn" and of_lane == 1), 1, 0)
+    behind_it = of_lane - in_front
+    own = behind_it // _AT_ONCE * _AT_ONCE  # the turns in the first piece
     sites: dict[int, list[tuple[int, Access]]] = defaultdict(list)
     for turn, access in kept:
         sites[access.site.number].append((turn, access))
@@ -115,11 +117,12 @@ def _regrouped(left: list[tuple[int, Mask]], kept: list[tuple[int, Access]]) -> 
             np.stack([by_warp(part)[:, differ] for part in parts]) for parts in zip(*places, strict=True)
         )
         whole = each[-1][0] - first + 1
-        moved, used = (np.zeros((whole + _THEN + 1, *of_lane.shape), kind) for kind in (np.int64, bool))
+        moved, used = (np.zeros((whole + _THEN + 2, *of_lane.shape), kind) for kind in (np.int64, bool))
         for (turn, _), here, lanes in zip(each, address, active, strict=True):
-            behind = turn - own  # the turn among those behind the first piece
-            second = behind < (of_lane & _THEN)
+            behind = turn - in_front - own  # the turn among those behind the first piece
+            second = behind < (behind_it & _THEN)
             slot = np.where(behind < 0, turn - first, whole + np.where(second, behind, _THEN))
+            slot = np.where(turn < in_front, whole + _THEN + 1, slot)
             lane, warp = np.nonzero(lanes)
             moved[slot[lane, warp], lane, warp] = here[lane, warp]
             used[slot[lane, warp], lane, warp] = True
