@@ -42,7 +42,6 @@ REISSUED = ("shared_load_requests", "shared_store_requests", "shared_atomic_requ
 WAITING = "blocks that wait for each other look again and again: how often is a matter of time"
 ISSUED_AGAIN = "of a few stores that wait for their values, more are issued again: 4 to 6 of 56"
 TRIES = "who wins a compare-and-swap is a matter of time, and so is how often the others try again"
-LOOPS = "the GPU's assembler unrolls the loop by 4, 2 and 1, and lanes with fewer turns take other copies than the rest"
 GENERIC = "the GPU counts a pass of shared memory for an atomic that names no kind of memory, as in grid.sync()"
 SCATTERED = (
     "of lanes spread over many lines, two of one sector are now and then sent apart, by a rule not known: up to 2%"
@@ -82,7 +81,7 @@ UNEQUAL: dict[str, dict[str, str]] = {
     "atomic_add_cas-*": dict.fromkeys(("global_atom_requests", "global_atom_sectors"), TRIES),
     "filter_atomic-*": {"global_store_sectors": ORDER},
     "filter_aggregated-*": {"global_store_sectors": ORDER},
-    "reserve_buffer-*": {"global_store_requests": LOOPS, "global_store_sectors": ORDER},
+    "reserve_buffer-*": {"global_store_sectors": ORDER},
     "tensor_mma-*": {"shared_load_requests": MATRICES},
 }  # fmt: skip
 # On the emulator these end only with independent lanes, whose order is not the GPU's.
