@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import zlib
+from collections import defaultdict
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,24 +33,51 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Mark the cases that run later: for a test marked sampled(quick=q, thorough=t), the quick run takes one case in q.
 
     The thorough run takes one in t of the others, a release the rest; quick=0: the quick run takes none. A case that is
-    marked as thorough is among the others. The name of a case alone decides, and each run takes one at least.
+    marked as thorough is among the others. The name of a case alone decides, and each run takes one at least. The mark
+    of a file is that of each test with cases, and all its tests without cases are sampled together.
     """
     sampled = metafunc.definition.get_closest_marker("sampled")
-    if sampled is None:
+    if sampled is None or not metafunc._calls:
         return
-
-    def first(cases: list[Any], share: int) -> set[str]:
-        drawn = sorted(cases, key=lambda case: zlib.crc32(f"{metafunc.definition.nodeid}[{case.id}]".encode()))
-        return {case.id for case in drawn[: -(-len(cases) // share)]} if share else set()
-
     marks = {case.id: {mark.name for mark in case.marks} for case in metafunc._calls}
-    cases = [case for case in metafunc._calls if "release" not in marks[case.id]]
-    quick = first([case for case in cases if "thorough" not in marks[case.id]], sampled.kwargs.get("quick", 1))
-    later = [case for case in cases if case.id not in quick]
+    names = {case.id: f"{metafunc.definition.nodeid}[{case.id}]" for case in metafunc._calls}
+    later = _sampled_later(
+        {names[one]: "thorough" in marks[one] for one in names if "release" not in marks[one]}, sampled
+    )
+    for case in metafunc._calls:
+        run = later.get(names[case.id])
+        if run is not None:
+            case.marks[:] = [*(mark for mark in case.marks if mark.name != "thorough"), run.mark]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests without cases of a sampled file that run later."""
+    of_file: dict[Path, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        runs = {mark.name for mark in item.iter_markers()}
+        if "sampled" in runs and not hasattr(item, "callspec") and not runs & {"thorough", "release", "gpu"}:
+            of_file[item.path].append(item)
+    for tests in of_file.values():
+        sampled = tests[0].get_closest_marker("sampled")
+        assert sampled is not None
+        later = _sampled_later({item.nodeid: False for item in tests}, sampled)
+        for item in tests:
+            if item.nodeid in later:
+                item.add_marker(later[item.nodeid])
+
+
+def _sampled_later(names: Mapping[str, bool], sampled: pytest.Mark) -> dict[str, pytest.MarkDecorator]:
+    """Return the mark of each name that the quick run leaves out. `names`: whether it leaves it out anyway."""
+
+    def first(some: list[str], share: int) -> set[str]:
+        drawn = sorted(some, key=lambda name: zlib.crc32(name.encode()))
+        return {*drawn[: -(-len(some) // share)]} if share else set()
+
+    quick = first([name for name, is_later in names.items() if not is_later], sampled.kwargs.get("quick", 1))
+    later = [name for name in names if name not in quick]
     thorough = first(later, sampled.kwargs.get("thorough", 1))
-    for case in later:
-        run = pytest.mark.thorough if case.id in thorough else pytest.mark.release
-        case.marks[:] = [*(mark for mark in case.marks if mark.name != "thorough"), run.mark]
+    return {name: pytest.mark.thorough if name in thorough else pytest.mark.release for name in later}
 
 
 def code_line(kernel: str, code: str) -> int:

@@ -17,7 +17,7 @@ from engine.history import history
 from engine.service import service
 from engine.store import database
 from tests import compiled, sentences
-from tests.cases import pytest_generate_tests  # noqa: F401
+from tests.cases import pytest_collection_modifyitems, pytest_generate_tests  # noqa: F401
 from tests.home import places
 from tests.sentences import pytest_addoption, pytest_sessionfinish, pytest_testnodedown  # noqa: F401
 
