@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.cases import pytest_generate_tests
+from tests.cases import pytest_collection_modifyitems, pytest_generate_tests
 
 ROOT = Path(__file__).parents[1]
 TOLD = """import os, pathlib, pytest
@@ -63,3 +63,27 @@ def test_every_case_of_a_sampled_test_is_in_one_run(shares: dict[str, int], runs
     kept = [[mark.name for mark in call.marks if mark.name != "usefixtures"] for call in calls]
     assert all(len(marks) < 2 for marks in kept)
     assert Counter((marks or ["quick"])[0] for marks in kept) == runs
+
+
+class FakeTest:
+    """A test without cases in a file that is marked as sampled."""
+
+    def __init__(self, number: int, *own: str) -> None:
+        self.nodeid, self.path = f"test_file.py::test_{number}", Path("test_file.py")
+        self.marks = [*(getattr(pytest.mark, name).mark for name in own), pytest.mark.sampled(quick=3, thorough=2).mark]
+
+    def iter_markers(self) -> list[pytest.Mark]:
+        return self.marks
+
+    def get_closest_marker(self, name: str) -> pytest.Mark:
+        return next(mark for mark in self.marks if mark.name == name)
+
+    def add_marker(self, marker: pytest.MarkDecorator) -> None:
+        self.marks.append(marker.mark)
+
+
+def test_the_tests_of_a_sampled_file_are_sampled_together() -> None:
+    tests = [*map(FakeTest, range(9)), FakeTest(9, "thorough")]
+    pytest_collection_modifyitems(tests)
+    runs = Counter(next((mark.name for mark in one.marks if mark.name != "sampled"), "quick") for one in tests)
+    assert runs == {"quick": 3, "thorough": 3 + 1, "release": 3}
