@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
+from functools import lru_cache
 from keyword import kwlist
 from typing import Any
 
@@ -229,8 +230,10 @@ def _values_of_parts(
         yield ast.unparse(part), value_of(ast.unparse(part), arrays, numbers, wraps).of
 
 
+@lru_cache(maxsize=256)  # a check asks many things of one line
 def parse(line: str) -> ast.expr:
-    """Return the tree of a line. NotRunnable: it is not one expression of NumPy, or too long."""
+    """Return the tree of a line, which nobody may change. NotRunnable: it is not one expression of NumPy, or too
+    long."""
     try:
         if len(line) > LONGEST:
             raise NotRunnable(f"A formula has at most {LONGEST:,} characters.")

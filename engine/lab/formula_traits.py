@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from copy import deepcopy
 from enum import IntEnum
 from math import isfinite
 
@@ -330,7 +331,7 @@ def wraps_in(line: str, numbers: Collection[str] = ()) -> frozenset[str]:
     """Return the parameters of a line of whole numbers whose value has the same 32 bits for all numbers of a kernel's
     type, also where they are too large for it; none for other lines. `numbers`: the parameters that are small positive
     numbers, which do for divisors and shifts what constants do."""
-    tree = _Numbered(numbers).visit(parse(line))
+    tree = _Numbered(numbers).visit(deepcopy(parse(line)))
     calls = {function_of(node.func, node.args)[0] for node in ast.walk(tree) if isinstance(node, ast.Call)}
     # A kernel may compute before it chooses, as the largest 2 * x for twice the largest x.
     least = _Whole.EXACT if calls & _SEEKING else _Whole.WRAPPED
