@@ -95,7 +95,7 @@ _TILING = Ladder(
         "Tiles save a factor of 16 in requests, but gain {times matmul_naive matmul_tiled} in time: caches, which the "
         "lecture's count leaves out, serve the naive kernel.",
         "Counted as the lecture does, every operand read from memory, the naive kernel would read "
-        "{rate matmul_naive}, more than the memory of the H200 can give.",
+        "{rate matmul_naive}, more than the memory of the H200 can deliver.",
         "Exchanging the roles of x and y costs more than leaving out the tiles: uncoalesced it takes "
         "{times matmul_uncoalesced matmul_naive} as long.",
         "The lecture warns of 32 x 32 tiles, as a multiprocessor with room for 1,536 threads holds one such block; the "

@@ -47,8 +47,8 @@ _HARRIS = Ladder(
         "At this N the {launches reduce_multiple_volatile} launches of #7 take {time reduce_multiple_volatile}; one "
         "empty kernel takes {floor reduce_multiple_volatile}, so launches are a good part of it. The lecture runs #7 "
         "with 64 to 256 blocks; here it has {blocks reduce_multiple_volatile}.",
-        "The 16 MB also fit into the L2 cache, so each run starts with other data in the cache; from a warm cache #7 "
-        "takes {time reduce_multiple_volatile cache=hot}.",
+        "The 16 MB fit into the L2 cache, so other data replace them there before each timed run; from a warm cache "
+        "#7 takes {time reduce_multiple_volatile cache=hot}.",
         "#7 reaches {peak reduce_multiple_volatile} of the memory's peak here and "
         "{peak reduce_multiple_volatile n=268435456} at N = 2^28.",
         "From #8 on the code is simpler but a long array takes longer: at N = 2^28 #8 reaches "
@@ -278,7 +278,7 @@ _ONE_LAUNCH = Ladder(
         "{time reduce_cooperative block=256 blocks=1024} and {time reduce_warp_shuffle block=256 blocks=1024}, and at "
         "N = 2^28 {time reduce_cooperative block=256 blocks=1024 n=268435456} and "
         "{time reduce_warp_shuffle block=256 blocks=1024 n=268435456}.",
-        "The smaller grid, which surely fits, is the price: on this page grid sync has {blocks reduce_cooperative} "
+        "The price is a smaller grid, which is sure to fit: on this page grid sync has {blocks reduce_cooperative} "
         "blocks and takes {time reduce_cooperative}, the shuffles have {blocks reduce_warp_shuffle} and take "
         "{time reduce_warp_shuffle}. With fewer threads fewer loads are in flight.",
         "At N = 2^28 the lecture's last rung reaches {peak reduce_warp_shuffle n=268435456} of the memory's peak, and "

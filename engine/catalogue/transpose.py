@@ -29,7 +29,8 @@ _TRANSPOSE = Ladder(
     baseline=1,
     counter="sectors",
     today=(
-        "Ruetsch and Micikevicius wrote for GPUs of 2009, whose memory had no cache before it; the lesson is the same.",
+        "Ruetsch and Micikevicius wrote for GPUs of 2009, which had no cache for global memory; the lesson is the "
+        "same.",
         "The copy takes {time transpose_copy} ({peak transpose_copy} of the memory's peak), and writing columns "
         "{times transpose_naive transpose_copy} as long: each store touches a sector for every number.",
         "Through a tile it is {time transpose_tiled} with bank conflicts and {time transpose_padded} without.",
