@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from engine.catalogue.gpu_models import H200, LECTURE_GPU, GpuModel
 from engine.catalogue.published import printed
-from engine.lectures.arithmetic.matmul import LectureNumbers, lecture_numbers
+from engine.lectures.arithmetic.matmul import LectureNumbers, float_operations, lecture_numbers
 from engine.lectures.claim import (
     CONSTANT_PASSES,
     CS121,
@@ -292,7 +292,13 @@ CLAIMS: tuple[Claim, ...] = (
     Claim("cgma", CS121, "Global memory bandwidth", "Compute to global memory access (CGMA) ratio 3:1.",
           "cs121-tiling", Computed(lambda: _numbers(16, kernel="matmul_naive").cgma, ": 1"), "equals",
           _printed("CGMA of the naive kernel"), (),
-          "the naive kernel"),
+          "the naive kernel, by the lecture's six operations for each product"),
+    Claim("six-operations", CS121, "Global memory bandwidth", "6 floating point ops (+, *) for 2 memory ops (read M "
+          "and N).", "cs121-tiling", Computed(lambda: float_operations(settle(_matrix("matmul_naive"))),
+          "floating point operations", "the kernel's PTX"), "equals", _printed("operations of a product"), (),
+          "for two loads of the naive kernel", 2, "One multiplication and one addition are of floats. The other four "
+          "compute the two addresses, in integers. By floats alone the ratio is 1:1, and 200 GB/s allow 50 GFLOPS.",
+          "error"),
     Claim("naive-bound", CS121, "Global memory bandwidth", "200 GB/s = 50G floating point vals / sec => 150 GFLOPS.",
           "cs121-tiling", Computed(lambda: _numbers(16, kernel="matmul_naive").bound_gflop_s, "GFLOPS"), "equals",
           _printed("bound of the naive kernel")),
