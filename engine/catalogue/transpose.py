@@ -59,7 +59,7 @@ SEED = 2009
 TILE = 32  # numbers on a side of a block's tile
 STRIP = 16  # rows that are compared at a time
 PIECES = 16  # of 16 bytes on a side of the tile of transpose_vectorized
-_SQUARES = dict.fromkeys(("512", "1024"), "Its tile has 256 squares, one for each thread; choose 64, 128 or 256.")
+_SQUARES = dict.fromkeys(("512", "1024"), "The tile has 256 squares, one for each thread; choose 64, 128 or 256.")
 
 KERNELS = (
     Kernel("transpose_copy", "transpose", "Copy of the matrix, the roof", work="copy", bytes_per_thread=16),
