@@ -178,7 +178,7 @@ _SIX_VERSIONS = Ladder(
         Rung("reduce_strided", "#2", "Every second thread worked, so every warp diverged; now the first ones work.",
              "Reduction #2: interleaved addressing non-divergent", "relaunch",
              throughput("interleaved-non-divergent"), promise="faster", shows="divergent_branches"),
-        Rung("reduce_sequential", "#3", "The index left bank conflicts; shared memory is best accessed using tid.",
+        Rung("reduce_sequential", "#3", "The strided index caused bank conflicts; now each thread uses word tid.",
              "Reduction #3: sequential addressing non-divergent", "relaunch",
              throughput("sequential-non-divergent"), promise="faster", shows="bank_conflicts"),
         Rung("reduce_first_add", "#4", "Half of the threads only loaded; now all threads add once while they load, in "
@@ -241,7 +241,8 @@ _HEKUN = Ladder(
         "tree is a small part of the work.",
         "Ten million ints on one thread of the CPU take {time reduce_scalar}, "
         "{times reduce_scalar reduce_register_tree@blocks=32} as long as the full code on the GPU; with the default "
-        "number of blocks the full code is another {times reduce_register_tree@blocks=32 reduce_register_tree} faster.",
+        "number of blocks the full code is {times reduce_register_tree@blocks=32 reduce_register_tree} as fast as with "
+        "32.",
     ),
     rungs=(
         Rung("reduce_scalar", "CPU", "The loop that the full code is compared with: 8 numbers take 7 additions, one "
@@ -265,7 +266,7 @@ _ONE_LAUNCH = Ladder(
     name="one-launch",
     title="After the lectures: one launch, as fast as the memory",
     lecture="The question the lectures leave open: global synchronization",
-    summary="How blocks combine without a second launch or an atomic sum, and what still takes time then.",
+    summary="How blocks combine without a second launch or an atomic sum, and what still takes time.",
     n=2**22,
     block_size=512,
     dtype="int32",

@@ -86,7 +86,7 @@ TERMS: dict[str, Term] = {
              "each knows its place from threadIdx and blockIdx, and so works on other data.",
              drawing("One thread of eight is marked", row(8, {2}), arrows(26, 50, [(2, 2)]))),
         Term("warp",
-             "32 threads of a block with neighbouring numbers. A warp issues one instruction for all of its threads "
+             "32 threads of a block with consecutive numbers. A warp issues one instruction for all of its threads "
              "at once, so 32 threads that do the same cost as much as one.",
              drawing("One instruction for eight lanes of a warp", label(100, 14, "one instruction", "middle"),
                      arrows(18, 34, [(i, i) for i in range(8)]), row(36, range(8))),
