@@ -1,5 +1,5 @@
 // histogram_warps: every warp counts for itself.
-// Idea: the same once more, one level down: a copy of the histogram for each warp, added up when the block is done.
+// Idea: the same idea one level down: a copy of the histogram for each warp, added up when the block is done.
 // Fixes (histogram_shared): the contention between warps. Only the 32 lanes of one warp can still add to one word at
 //   the same time.
 // Limit: the copies take shared memory, and time to clear and to add up, which does not pay at small n. On an H200

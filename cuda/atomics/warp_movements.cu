@@ -1,7 +1,7 @@
 // warp_movements: every lane adds the numbers that the four shuffles bring it from other lanes.
 // Idea: a shuffle reads a register of another lane. Four patterns: any lane, a lane computed by xor, a lane a given
-//   distance below, a lane a given distance above. A width of 8 splits the warp into four groups; past the end of its
-//   group a lane gets its own number.
+//   distance below, a lane a given distance above. The last has a width of 8, which splits the warp into four groups:
+//   past the end of its group a lane gets its own number.
 // Fixes (warp_broadcast): a single pattern, from one lane to all.
 // Limit: reading memory.
 // Conditions: any n; the block size is a multiple of 32; all lanes take part. Beyond n the number is 0.

@@ -1,6 +1,6 @@
 // matmul_sliced_k: 8 x 16 elements a thread, and four slices of a block divide each sum along k.
-// Idea: divide the sums, not the matrix. A block of as many threads computes a smaller piece of P: each of its four
-//   slices, 64 threads with their own ring of tiles and barrier, adds a quarter of the k. Then the four sums are added.
+// Idea: divide the sums, not the matrix. The block keeps its threads and computes a smaller piece of P: each of its
+//   four slices, 64 threads with a ring of tiles and a barrier, adds a quarter of the k. Then the four sums are added.
 // Fixes (matmul_prefetch): idle multiprocessors. At width 1024 there are 128 blocks of 64 x 128, not 32 of 128 x 256.
 // Limit: the multiply-add units; below a width of about 800 there are too few blocks again.
 // Conditions: any width; blocks of 16 x 16 threads; compute capability 8.0 or later.

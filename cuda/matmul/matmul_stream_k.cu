@@ -1,7 +1,7 @@
 // matmul_stream_k: all blocks share the products evenly, and several blocks may work on one piece of P.
 // Idea: lay the phases of all pieces in one line and cut it into as many equal shares as there are multiprocessors. A
 //   block that has a whole piece stores it; one that has a part of it adds its sums to P, which starts as zeros.
-// Fixes (matmul_sliced_k): the last, partial round. At width 1500, 288 pieces of 64 x 128 are two rounds of 132 and 24.
+// Fixes (matmul_sliced_k): the last, partial round. At width 1500, 288 pieces of 64 x 128 are 132, 132 and 24.
 // Limit: the multiply-add units. If more than two blocks share a piece, their order decides the last bits.
 // Conditions: any width; blocks of 16 x 16 threads; compute capability 8.0 or later; P is zero before.
 // Lecture: after CS121; as in a grid-stride loop, the grid need not have the shape of the data.

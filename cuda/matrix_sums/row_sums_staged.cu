@@ -1,6 +1,6 @@
 // row_sums_staged: the sum of every row, columns read from shared memory.
 // Idea: the block copies 32 columns of its rows to shared memory, row by row and coalesced. Then each thread walks
-//   along its row there: scattered reads cost less in shared memory than in global memory.
+//   along its row there: scattered reads cost less in shared memory, if no two lanes meet in a bank.
 // Fixes (row_sums): the uncoalesced reads. Each request to global memory touches 4 sectors and uses all of them.
 // Limit: bank conflicts. A row of the tile is 32 words, so all lanes of a warp read from the same bank: 32 passes.
 // Conditions: any n; the matrix is n x n, row by row. Block size 32 to 128: the tile has 32 numbers per thread.

@@ -1,5 +1,5 @@
 // matrix_staged: each warp reads its matrix row by row into shared memory, and column by column from there.
-// Idea: global memory is read coalesced, and the scattered accesses go to shared memory, where they cost less.
+// Idea: global memory is read coalesced. The scattered accesses go to shared memory, where only bank conflicts cost.
 // Fixes (matrix_by_column): the uncoalesced reads. Each request to global memory touches 4 sectors and uses all of
 //   them.
 // Limit: bank conflicts. A row of the tile is 32 words, so all lanes of a warp read from the same bank: 32 passes.

@@ -396,8 +396,7 @@ TOPIC = Topic(
     plan=plan,
     input_recipe=input_recipe,
     check=check,
-    data_note="Random numbers: odd ones, or floats near 1, for the product; negative ones for the maximum and the "
-    "argmax, positive ones for the minimum (but for the last one, if blocks run in waves, and the product then has a "
-    "zero); "
-    "0 to BINS - 1 for the histogram.",
+    data_note="Random numbers. For a product they are odd, or floats near 1; for a maximum and an argmax they are "
+    "negative, for a minimum positive; for a histogram they are 0 to BINS - 1. If blocks run in waves, the last number "
+    "of a search has the other sign, and one factor of a product is zero.",
 )

@@ -189,7 +189,7 @@ SEED = 2020
 _NO_FLOAT = "CUDA has this atomic for integers only; build it on atomicCAS, or choose int32."
 _NO_DOUBLE = "CUDA has this atomic for integers and float32 only; build it on atomicCAS, or choose float32."
 _ONLY_INT = dict.fromkeys(
-    ("float32", "float64"), "It hands out whole numbers, the same for every element type; choose int32."
+    ("float32", "float64"), "The kernel hands out whole numbers, the same for every element type; choose int32."
 )
 _PACKED = dict.fromkeys(
     ("512", "1024"),
@@ -461,8 +461,8 @@ TOPIC = Topic(
     plan=plan,
     input_recipe=input_recipe,
     check=check,
-    data_note=f"{data.NOTE} Those of a maximum are negative; if blocks run in waves, the last one is positive. In "
-    f"a check of a file int32 for sums by address and prefix sums are then {data.WIDENING:,} times as large; "
-    "and if warps run independently, one float that is added by compare-and-swap is a NaN.",
+    data_note=f"{data.NOTE} Those of a maximum are negative; if blocks run in waves, the last one is positive. When a "
+    f"file is checked in waves, int32 for sums by address and prefix sums are {data.WIDENING:,} times as large; if "
+    "warps run independently, one float that is added by compare-and-swap is a NaN.",
     shows={"atomic_sub": "atomics", "atomic_add_aggregated": "=atomics", "warp_broadcast": "atomics"},
 )

@@ -19,7 +19,7 @@ MOST_TURNED = 2**17  # numbers
 WIDENING = 20_000_003  # odd, so 32-bit sums stay different, and 99 times it is an int32
 NOTE = "Random numbers, never zero: int32 from -99 to 99, floats between -1 and 1."  # what `period` gives
 # What `for_sums` gives.
-SUMS_NOTE = f"{NOTE} In a check of a file int32 are {WIDENING:,} times as large while blocks run in waves."
+SUMS_NOTE = f"{NOTE} When a file is checked with blocks in waves, int32 are {WIDENING:,} times as large."
 
 
 @lru_cache(maxsize=16)

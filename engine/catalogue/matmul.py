@@ -24,7 +24,7 @@ SPLITTING = 256  # threads of a block that splits; each takes two numbers
 # most 2^-9 of the one before.
 MISSING = {1: 2.0**-8, 3: 2.0**-16, 6: 2.0**-26, 9: 0.0}
 
-_ONLY_FLOAT32 = dict.fromkeys(("int32", "float64"), "It splits floats of 24 bits; choose float32.")
+_ONLY_FLOAT32 = dict.fromkeys(("int32", "float64"), "This kernel splits floats of 24 bits; choose float32.")
 _FIXED = dict.fromkeys(
     ("8", "32"), "The piece that a group of warps multiplies is fixed, and so are its 256 threads, 16 x 16; choose 16."
 )
@@ -95,7 +95,7 @@ _TILING = Ladder(
         "Tiles save a factor of 16 in requests, but gain {times matmul_naive matmul_tiled} in time: caches, which the "
         "lecture's count leaves out, serve the naive kernel.",
         "Counted as the lecture does, every operand read from memory, the naive kernel would read "
-        "{rate matmul_naive}, more than the memory of the H200 can give.",
+        "{rate matmul_naive}, more than the memory of the H200 can deliver.",
         "Exchanging the roles of x and y costs more than leaving out the tiles: uncoalesced it takes "
         "{times matmul_uncoalesced matmul_naive} as long.",
         "The lecture warns of 32 x 32 tiles, as a multiprocessor with room for 1,536 threads holds one such block; the "
@@ -231,11 +231,11 @@ _TOO_MANY_SUMS = (
 )
 _SLICES = dict.fromkeys(
     ("8", "32"),
-    "Its four slices are two warps each, with 12 KB of shared memory: that makes 16 x 16 threads and 48 KB; choose 16.",
+    "The four slices are two warps each, with 12 KB of shared memory: that makes 16 x 16 threads and 48 KB; choose 16.",
 )
 _WARPS = dict.fromkeys(
     ("8", "32"),
-    "Its eight slices are a warp each, and its piece is two tiles wide: that makes 16 x 16 threads; choose 16.",
+    "The eight slices are a warp each, and the piece is two tiles wide: that makes 16 x 16 threads; choose 16.",
 )
 SLICES = 4  # slices of the sums' length, on a multiprocessor
 BESIDE_COLUMNS = 0.5  # of a piece: the time of its copies of M, in columns of a thread

@@ -36,9 +36,8 @@ _ONE_MATRIX = Ladder(
         "own next numbers; the memory has little to do (by row {rate column_sums}, {peak column_sums} of its peak).",
         "A walk by column uses the rest of each sector later: it holds the next seven numbers of the row, and stays in "
         "the cache.",
-        "The way through shared memory costs barriers ({time row_sums_staged}) and pays back only in part when it is "
-        "free of bank conflicts ({time row_sums_padded}). More threads help: one block per row takes "
-        "{time row_sums_block}.",
+        "The way through shared memory costs barriers: it takes {time row_sums_staged}, and {time row_sums_padded} "
+        "without bank conflicts. More threads help: one block per row takes {time row_sums_block}.",
     ),
     rungs=(
         Rung("column_sums", "by row", "One thread per column: in every step a warp reads 32 neighbours of one row.",

@@ -24,13 +24,10 @@ ROUNDS = 64  # steps of a loop over shared memory or of a branch: enough to domi
 CHAIN = 1024  # numbers in the chain of a single thread, and rounds of a warp's work between two barriers
 PASSES = 8  # over rows that lie on the chip
 
-_ONLY_INT = dict.fromkeys(
-    ("float32", "float64"),
-    "The passes are the same for every element type; integers make the answer exact. Choose int32.",
-)
+_ONLY_INT = dict.fromkeys(("float32", "float64"), "Integers make the answer exact; choose int32.")
 _TILES = dict.fromkeys(
     ("512", "1024"),
-    "Its tiles have at least 32 numbers per thread, which must fit in 48 KB of shared memory; choose 32 to 256.",
+    "The tiles have at least 32 numbers per thread, which must fit in 48 KB of shared memory; choose 32 to 256.",
 )
 _TO_32 = tuple(range(1, 33))
 _KILOBYTES = Parameter("KILOBYTES", "Numbers (KB)", (4, 8, 16, 32, 48, 64, 96, 128, 160, 192, 224, 256, 384, 512, 1024),
@@ -39,7 +36,7 @@ _OFFSET = Parameter("OFFSET", "Offset (elements)", tuple(range(33)), 1)
 _WAYS = Parameter("WAYS", "Branches", _TO_32, 8)
 
 
-_CHAIN = dict.fromkeys(("float32", "float64"), "The numbers say where the next one lies; choose int32.")
+_CHAIN = dict.fromkeys(("float32", "float64"), "Each number says where the next one lies; choose int32.")
 
 
 def _chain(name: str, title: str, parameter: Parameter | None = None,

@@ -66,10 +66,10 @@ _BANDWIDTH = Ladder(
     dtype="int32",
     counter="sectors",
     today=(
-        "In the lecture's table L1 cache and shared memory give thirteen times as many bytes a second as global "
-        "memory.",
+        "In the lecture's table L1 cache and shared memory deliver thirteen times as many bytes a second as "
+        "global memory.",
         "Here the threads get {rate bandwidth_global} from global memory, {rate bandwidth_l1} from the L1 caches and "
-        "{rate bandwidth_shared} from shared memory. Every multiprocessor can give 128 bytes in a cycle.",
+        "{rate bandwidth_shared} from shared memory. Every multiprocessor can deliver 128 bytes in a cycle.",
     ),
     rungs=(
         Rung("bandwidth_global", "global", "Every thread reads 64 numbers that no other thread reads.",
@@ -87,8 +87,8 @@ _CONSTANT = Ladder(
     name="cs121-constant",
     title="CS121: constant memory, for one word at a time",
     lecture=CS121,
-    summary="Constant memory is small, read-only and cached, and gives one word at a time. Sweep the number of words "
-    "to see the law.",
+    summary="Constant memory is small, read-only and cached, and delivers one word at a time. Sweep the number of "
+    "words to see the law.",
     n=2**18,
     block_size=256,
     dtype="int32",
@@ -166,7 +166,7 @@ _ACCESS = Ladder(
         "H200 moves 32 bytes, the lecture's GPU 128.",
         "At N = 2^24 the copy with stride 8 takes {times copy_strided copy_offset n=16777216} as long as the one with "
         "an offset, whose extra sector the warp next door uses as well.",
-        "At N = 2^18 the launch hides most of the difference: {time copy_offset n=262144} and "
+        "At N = 2^18 the launch is most of both times, so they differ less: {time copy_offset n=262144} and "
         "{time copy_strided n=262144}, where an empty kernel takes {floor copy_offset n=262144}.",
         "With more bytes of each thread in flight the copy at N = 2^24 takes {time copy_vectorized n=16777216}, not "
         "{time copy_offset n=16777216}.",
@@ -261,10 +261,10 @@ _BARRIERS = Ladder(
     counter="barriers",
     today=(
         "The lecture prints no times.",
-        "With one block per multiprocessor the barriers cost {times barrier_every_step barrier_none}: the warps take "
-        "turns, and no other block is there to work.",
-        "With eight blocks, at N = 2^22, it is still {times barrier_every_step barrier_none n=4194304}: while one "
-        "block waits others have work, but in each of them three quarters of the warps wait as well.",
+        "With one block per multiprocessor the kernel takes {times barrier_every_step barrier_none} as long with the "
+        "barriers: the warps take turns, and no other block is there to work.",
+        "With eight blocks, at N = 2^22, it still takes {times barrier_every_step barrier_none n=4194304} as long: "
+        "while one block waits others have work, but in each of them three quarters of the warps wait as well.",
     ),
     rungs=(
         Rung("barrier_every_step", "barrier per step", "All warps wait in every step for those that have work.",

@@ -47,8 +47,8 @@ _HARRIS = Ladder(
         "At this N the {launches reduce_multiple_volatile} launches of #7 take {time reduce_multiple_volatile}; one "
         "empty kernel takes {floor reduce_multiple_volatile}, so launches are a good part of it. The lecture runs #7 "
         "with 64 to 256 blocks; here it has {blocks reduce_multiple_volatile}.",
-        "The 16 MB also fit into the L2 cache, so each run starts with other data in the cache; from a warm cache #7 "
-        "takes {time reduce_multiple_volatile cache=hot}.",
+        "The 16 MB fit into the L2 cache, so other data replace them there before each timed run; from a warm cache "
+        "#7 takes {time reduce_multiple_volatile cache=hot}.",
         "#7 reaches {peak reduce_multiple_volatile} of the memory's peak here and "
         "{peak reduce_multiple_volatile n=268435456} at N = 2^28.",
         "From #8 on the code is simpler but a long array takes longer: at N = 2^28 #8 reaches "
@@ -178,7 +178,7 @@ _SIX_VERSIONS = Ladder(
         Rung("reduce_strided", "#2", "Every second thread worked, so every warp diverged; now the first ones work.",
              "Reduction #2: interleaved addressing non-divergent", "relaunch",
              throughput("interleaved-non-divergent"), promise="faster", shows="divergent_branches"),
-        Rung("reduce_sequential", "#3", "The index left bank conflicts; shared memory is best accessed using tid.",
+        Rung("reduce_sequential", "#3", "The strided index caused bank conflicts; now each thread uses word tid.",
              "Reduction #3: sequential addressing non-divergent", "relaunch",
              throughput("sequential-non-divergent"), promise="faster", shows="bank_conflicts"),
         Rung("reduce_first_add", "#4", "Half of the threads only loaded; now all threads add once while they load, in "
@@ -241,7 +241,8 @@ _HEKUN = Ladder(
         "tree is a small part of the work.",
         "Ten million ints on one thread of the CPU take {time reduce_scalar}, "
         "{times reduce_scalar reduce_register_tree@blocks=32} as long as the full code on the GPU; with the default "
-        "number of blocks the full code is another {times reduce_register_tree@blocks=32 reduce_register_tree} faster.",
+        "number of blocks the full code is {times reduce_register_tree@blocks=32 reduce_register_tree} as fast as with "
+        "32.",
     ),
     rungs=(
         Rung("reduce_scalar", "CPU", "The loop that the full code is compared with: 8 numbers take 7 additions, one "
@@ -265,7 +266,7 @@ _ONE_LAUNCH = Ladder(
     name="one-launch",
     title="After the lectures: one launch, as fast as the memory",
     lecture="The question the lectures leave open: global synchronization",
-    summary="How blocks combine without a second launch or an atomic sum, and what still takes time then.",
+    summary="How blocks combine without a second launch or an atomic sum, and what still takes time.",
     n=2**22,
     block_size=512,
     dtype="int32",
@@ -278,7 +279,7 @@ _ONE_LAUNCH = Ladder(
         "{time reduce_cooperative block=256 blocks=1024} and {time reduce_warp_shuffle block=256 blocks=1024}, and at "
         "N = 2^28 {time reduce_cooperative block=256 blocks=1024 n=268435456} and "
         "{time reduce_warp_shuffle block=256 blocks=1024 n=268435456}.",
-        "The smaller grid, which surely fits, is the price: on this page grid sync has {blocks reduce_cooperative} "
+        "The price is a smaller grid, which is sure to fit: on this page grid sync has {blocks reduce_cooperative} "
         "blocks and takes {time reduce_cooperative}, the shuffles have {blocks reduce_warp_shuffle} and take "
         "{time reduce_warp_shuffle}. With fewer threads fewer loads are in flight.",
         "At N = 2^28 the lecture's last rung reaches {peak reduce_warp_shuffle n=268435456} of the memory's peak, and "

@@ -49,8 +49,8 @@ _TENSOR = Ladder(
              "While a warp stored its sums, 32 bytes of a row at a time, it did not multiply; now it regroups them in "
              "shared memory and stores whole lines.", shows="global_store_requests"),
         Rung("tensor_small_pieces", "small pieces",
-             "At widths up to 1,024 most multiprocessors had no piece; now a piece is a quarter as large, and shared "
-             "memory holds up to twelve stages. Above that width the rung before reads fewer operands for each "
+             "At widths up to 1,024 most multiprocessors had no piece; there a piece is now a quarter as large, and "
+             "shared memory holds up to twelve stages. Above that width the rung before reads fewer operands for each "
              "product, and is faster.", promise="slower", shows="+warp_instructions"),
     ),
     today=(

@@ -29,7 +29,8 @@ _TRANSPOSE = Ladder(
     baseline=1,
     counter="sectors",
     today=(
-        "Ruetsch and Micikevicius wrote for GPUs of 2009, whose memory had no cache before it; the lesson is the same.",
+        "Ruetsch and Micikevicius wrote for GPUs of 2009, which had no cache for global memory; the lesson is the "
+        "same.",
         "The copy takes {time transpose_copy} ({peak transpose_copy} of the memory's peak), and writing columns "
         "{times transpose_naive transpose_copy} as long: each store touches a sector for every number.",
         "Through a tile it is {time transpose_tiled} with bank conflicts and {time transpose_padded} without.",
@@ -58,7 +59,7 @@ SEED = 2009
 TILE = 32  # numbers on a side of a block's tile
 STRIP = 16  # rows that are compared at a time
 PIECES = 16  # of 16 bytes on a side of the tile of transpose_vectorized
-_SQUARES = dict.fromkeys(("512", "1024"), "Its tile has 256 squares, one for each thread; choose 64, 128 or 256.")
+_SQUARES = dict.fromkeys(("512", "1024"), "The tile has 256 squares, one for each thread; choose 64, 128 or 256.")
 
 KERNELS = (
     Kernel("transpose_copy", "transpose", "Copy of the matrix, the roof", work="copy", bytes_per_thread=16),

@@ -63,8 +63,8 @@ _COOPER = Ladder(
              "Fast, and wrong.", "CUDA Reduce; What's wrong?!", None,
              published("cooper", "global-race (wrong result)")),
         Rung("trapezoid_blocked_global", "blocked, global memory",
-             "Blocks do not run at the same time, and neither do warps; now a block reduces only its own points and "
-             "waits at every step.", "Blocked Reduce", "host", published("cooper", "blocked-global + host sum"),
+             "Neither blocks nor warps waited for each other; now a block reduces only its own points, and its "
+             "threads wait at every step.", "Blocked Reduce", "host", published("cooper", "blocked-global + host sum"),
              shows="findings"),
         Rung("trapezoid_shared_host", "shared memory",
              "The function values lay in global memory, where only one block needed them; now they are shared by "

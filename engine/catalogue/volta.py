@@ -53,7 +53,7 @@ _SCHEDULING = Ladder(
         Rung("lock_spin", "lock", "The work had to be done inside the waiting loop; with independent lanes the plain "
              "lock works. In lockstep it never ends.", "Starvation-free algorithms", shows="+atomics"),
         Rung("lock_ticket", "ticket lock", "Nothing decided which lane is next; tickets do: no lane is passed over "
-             "forever, and no thread loads the lock with failing tries.", "Starvation-free algorithms",
+             "forever, and no failing try slows the lock down.", "Starvation-free algorithms",
              promise="faster", shows="atomics"),
         Rung("groups_tile", "groups", "Nothing in the code said which threads work together; a group has a name "
              "and a size.",

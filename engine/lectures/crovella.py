@@ -125,7 +125,7 @@ CLAIMS: tuple[Claim, ...] = (
           TimeRatio("bandwidth_gb_s"), "about", (_LARGE.bandwidth_gb_s or 0) / (_LAST.bandwidth_gb_s or 1),
           (_rung("reduce_multiple_volatile"),
           _rung("reduce_multiple_volatile", 2**25)), "32M against 4M elements", "direction",
-          "More than in the lecture: launches take a larger part of a short run today, and a large sum hides it."),
+          "More than in the lecture: launches take a larger part of a short run today, and a large sum hides them."),
     Claim("algorithmic", CROVELLA, "Types of optimization",
           "Algorithmic optimizations: changes to addressing, algorithm cascading. 11.84x speedup, combined!",
           "harris", TIMES, "about",

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from engine.catalogue.gpu_models import H200, LECTURE_GPU, GpuModel
 from engine.catalogue.published import printed
-from engine.lectures.arithmetic.matmul import LectureNumbers, lecture_numbers
+from engine.lectures.arithmetic.matmul import LectureNumbers, float_operations, lecture_numbers
 from engine.lectures.claim import (
     CONSTANT_PASSES,
     CS121,
@@ -57,6 +57,7 @@ _K_WAYS = (
 _K_BRANCHES = "If threads have k branches, SM takes k passes to run warp."
 
 _TREE = Choice("reduce_sequential", 4096, 128, device="emulator")
+_SHARED = "__shared__ T partial[BLOCK_SIZE];"
 _STEP = "            partial[tid] += partial[tid + stride];\n        __syncthreads();"
 
 
@@ -108,10 +109,10 @@ CLAIMS: tuple[Claim, ...] = (
           "Global memory has gained more since then than the multiprocessors have."),
     Claim("constant-words", CS121, "GPU memory organization", "Constant: 64KB, cached; grid, read-only.",
           "cs121-constant", CONSTANT_PASSES, "equals", 32, emulated("constant_words", n=256),
-          "32 different words", question="How many words does constant memory give at a time?"),
+          "32 different words", question="How many words does constant memory deliver at a time?"),
     Claim("constant-broadcast", CS121, "GPU memory organization", "Constant: 64KB, cached; grid, read-only.",
           "cs121-constant", CONSTANT_PASSES, "equals", 1, emulated("constant_broadcast", n=256),
-          "the same word for all lanes", question="How many words does constant memory give at a time?"),
+          "the same word for all lanes", question="How many words does constant memory deliver at a time?"),
     Claim("constant-is-slower", CS121, "GPU memory organization", "Constant: 64KB, cached; grid, read-only.",
           "cs121-constant", TIMES, "more than", 1, (Choice("constant_words", 2**18, 256), Choice("constant_broadcast",
           2**18, 256)), "32 different words against one", question="What do different words for the lanes cost?"),
@@ -252,6 +253,12 @@ CLAIMS: tuple[Claim, ...] = (
           Computed(lambda: _numbers(16, H200, "matmul_register_2d").resources.local_bytes, "bytes per thread"),
           "equals", 256, (), "the array of 8 x 8 sums of a thread", 0,
           "The loops are unrolled, so every index is a constant: all sums are registers.", "case"),
+    Claim("shared-in-scope-of-a-block", CS121, "CUDA Variable Type Qualifiers", "int SharedVar: shared, block, block. "
+          "int LocalVar: register, thread, thread.", "harris", Status((_SHARED, _SHARED.replace("__shared__ ", ""))),
+          "one of", ("wrong", "hazard"), (_TREE,), "#3 without __shared__: each thread has an array of its own"),
+    Claim("device-is-optional", CS121, "CUDA Variable Type Qualifiers", "__device__ is optional when used with "
+          "__shared__, or __constant__.", "harris", Status((_SHARED, f"__device__ {_SHARED}")), "one of", ("ok",),
+          (_TREE,), "#3 with __device__ __shared__ for its array"),
     Claim("shared-bytes", CS121, "Tiled matrix multiply performance",
           "Each thread block uses 16 x 16 x 4B x (2 matrices) = 2KB of shared memory.", "cs121-tiling",
           Computed(lambda: _numbers(16).resources.shared_bytes, "bytes"), "equals",
@@ -285,7 +292,13 @@ CLAIMS: tuple[Claim, ...] = (
     Claim("cgma", CS121, "Global memory bandwidth", "Compute to global memory access (CGMA) ratio 3:1.",
           "cs121-tiling", Computed(lambda: _numbers(16, kernel="matmul_naive").cgma, ": 1"), "equals",
           _printed("CGMA of the naive kernel"), (),
-          "the naive kernel"),
+          "the naive kernel, by the lecture's six operations for each product"),
+    Claim("six-operations", CS121, "Global memory bandwidth", "6 floating point ops (+, *) for 2 memory ops (read M "
+          "and N).", "cs121-tiling", Computed(lambda: float_operations(settle(_matrix("matmul_naive"))),
+          "floating point operations", "the kernel's PTX"), "equals", _printed("operations of a product"), (),
+          "for two loads of the naive kernel", 2, "One multiplication and one addition are of floats. The other four "
+          "compute the two addresses, in integers. By floats alone the ratio is 1:1, and 200 GB/s allow 50 GFLOPS.",
+          "error"),
     Claim("naive-bound", CS121, "Global memory bandwidth", "200 GB/s = 50G floating point vals / sec => 150 GFLOPS.",
           "cs121-tiling", Computed(lambda: _numbers(16, kernel="matmul_naive").bound_gflop_s, "GFLOPS"), "equals",
           _printed("bound of the naive kernel")),

@@ -172,8 +172,8 @@ CLAIMS: tuple[Claim, ...] = (
           "the slide's code on a GPU", "wrong", _NO_ORDER, "changed", "Is the code of #6 right on a GPU of today?"),
     Claim("no-if", HEIDELBERG, "Reduction #5: unrolling the last warp", "No need for if (tid < s).", "heidelberg",
           STATUS, "one of", ("ok",), (_exercise("reduce_unroll_plain"),),
-          "without if and without volatile, warps in lockstep", "wrong", "In the PTX the ifs, which the slide has all "
-          "the same, keep its steps apart. Without them the compiler loads all six numbers first.", "error"),
+          "without if and without volatile, warps in lockstep", "wrong", "In the PTX the ifs, which the slide's code "
+          "still has, keep its steps apart. Without them the compiler loads all six numbers first.", "error"),
     Claim("shuffle-bandwidth", HEIDELBERG, "Warp-level instructions",
           "A shuffle instruction replaces a multi-instruction shared memory sequence. Increase effective bandwidth.",
           "heidelberg", TIMES, "more than", 1, (_rung("reduce_unroll_syncwarp"), _rung("reduce_unroll_shuffle")),

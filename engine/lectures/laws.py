@@ -114,8 +114,8 @@ _TRIES = "Only one thread of an address wins a round, so the tries grow with the
 
 _PER_ADDRESS = "In the whole grid N / addresses threads add to each address."
 _FETCHED = (
-    "The time grows up to 64 bytes between neighbours, as it would if the L2 cache fetched two sectors at a time from "
-    "memory."
+    "Beyond 64 bytes between neighbours the time grows little more, as it would if the L2 cache fetched two sectors at "
+    "a time from memory."
 )
 
 
@@ -283,7 +283,7 @@ def verdict(choice: Settled, found: Sequence[Point]) -> str:
     if apart:
         last = max(apart, key=lambda point: abs((point.lecture or 0) - (point.counted or 0)))
         said += (
-            f" The lecture's number is another one at {len(apart)} of them: at {name} {last.value:,} it is "
+            f" The lecture's number differs at {len(apart)} of them: at {name} {last.value:,} it is "
             f"{last.lecture:,.4g} instead of {last.counted:,.4g}. {law.why}"
         )
     return said

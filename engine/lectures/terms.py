@@ -86,7 +86,7 @@ TERMS: dict[str, Term] = {
              "each knows its place from threadIdx and blockIdx, and so works on other data.",
              drawing("One thread of eight is marked", row(8, {2}), arrows(26, 50, [(2, 2)]))),
         Term("warp",
-             "32 threads of a block with neighbouring numbers. A warp issues one instruction for all of its threads "
+             "32 threads of a block with consecutive numbers. A warp issues one instruction for all of its threads "
              "at once, so 32 threads that do the same cost as much as one.",
              drawing("One instruction for eight lanes of a warp", label(100, 14, "one instruction", "middle"),
                      arrows(18, 34, [(i, i) for i in range(8)]), row(36, range(8))),
@@ -142,16 +142,16 @@ TERMS: dict[str, Term] = {
                      line((102, 24), (122, 24)), line((125, 42), (145, 42)), line((148, 24), (168, 24)),
                      line((171, 42), (191, 42)), label(10, 54, "then"), label(102, 58, "since Volta"))),
         Term("divergence",
-             "Lanes of one warp take different ways at a branch. The warp runs the ways one after the other, each "
-             "with only its own lanes active. If whole warps take one way each, nothing is lost.",
+             "Lanes of one warp take different paths at a branch. The warp runs the paths one after the other, each "
+             "with only its own lanes active. If each warp takes a single path, nothing is lost.",
              drawing("A branch: even lanes first, then odd lanes", row(6, _EVEN), row(36, _ODD),
                      arrow(100, 22, 100, 34)),
              others=("divergent", "diverge", "diverges", "diverged"),
              here="Here: {divergent_branches} divergent branches."),
         Term("convergence",
-             "Lanes that went different ways come together again and go on as one warp. Since Volta only "
+             "Lanes that took different paths come together again and go on as one warp. Since Volta only "
              "__syncwarp() and other warp-wide instructions promise it.",
-             drawing("Two ways come together", line((20, 12), (90, 12), (120, 30)), line((20, 48), (90, 48), (120, 30)),
+             drawing("Two paths meet", line((20, 12), (90, 12), (120, 30)), line((20, 48), (90, 48), (120, 30)),
                      arrow(120, 30, 180, 30)),
              others=("converge", "converges", "converged")),
         Term("predication",
@@ -180,7 +180,7 @@ TERMS: dict[str, Term] = {
                      *(arrow(84, 8 + 14 * i, 122, 22 + 5 * i) for i in range(4)),
                      box(128, 14, 60, 32, True, "product"))),
         Term("host",
-             "The computer with the CPU that launches kernels. Its memory is apart from the GPU's: answers must be "
+             "The computer with the CPU that launches kernels. Its memory is separate from the GPU's: answers must be "
              "copied, and a copy takes longer than a small kernel.",
              drawing("Host and GPU with a copy between them", box(8, 14, 60, 32, False, "host"),
                      box(132, 14, 60, 32, True, "GPU"), arrow(72, 24, 128, 24), arrow(128, 38, 72, 38))),
@@ -200,7 +200,7 @@ TERMS: dict[str, Term] = {
              here="Here: {wavefronts} wavefronts of shared memory."),
         Term("register",
              "The fastest memory: words that belong to one thread. A multiprocessor has 65,536 of them for all its "
-             "threads, so many registers a thread leave room for fewer warps.",
+             "threads: the more each thread needs, the fewer warps fit.",
              drawing("Each thread has its own registers", row(4, (0,)),
                      *(box(middle(i) - 7, 24 + 11 * j, 14, 9, i == 0) for i in range(8) for j in range(3)))),
         Term("spill",
@@ -296,7 +296,7 @@ TERMS: dict[str, Term] = {
                      label(136, 34, "matrix")),
              others=("tiled", "tiling")),
         Term("vector load",
-             "One instruction that loads 8 or 16 neighbouring bytes a thread. Fewer instructions keep more bytes in "
+             "One instruction that loads 8 or 16 neighbouring bytes per thread. Fewer instructions keep more bytes in "
              "flight. The address must be a multiple of the size.",
              drawing("One load of four words", row(6, (3,)), *(arrow(middle(3), 22, middle(i), 40) for i in _HALF),
                      row(42, _HALF)),
@@ -307,7 +307,7 @@ TERMS: dict[str, Term] = {
              drawing("Four loads overlap", *bars(3, [(10, 90), (30, 90), (50, 90), (70, 90)], (0, 1, 2, 3), (), 10, 14),
                      arrow(168, 54, 194, 54), label(150, 14, "time"))),
         Term("asynchronous copy",
-             "A copy from global to shared memory that passes no registers. The thread starts it and goes on; later "
+             "A copy from global to shared memory that bypasses the registers. The thread starts it and goes on; later "
              "it waits until the copy has arrived.",
              drawing("A copy while the thread computes",
                      *bars(8, [(10, 130), (10, 90)], (0,), ("copy", "compute"), 18, 26),
@@ -315,7 +315,7 @@ TERMS: dict[str, Term] = {
              others=("asynchronous copies", "copied asynchronously", "asynchronously")),
         Term("copy engine",
              "Hardware of a multiprocessor (TMA, tensor memory accelerator) that copies a box of a matrix between "
-             "global and shared memory. One thread asks for it by coordinates. Since Hopper. CUDA also gives this "
+             "global and shared memory. One thread requests it by its coordinates. Since Hopper. CUDA also gives this "
              "name to the unit that copies between host and GPU.",
              drawing("A box of a matrix is copied", *(box(10 + 13 * i, 4 + 13 * j, 11, 11, i in (1, 2) and j in (1, 2))
                                                        for j in range(4) for i in range(5)),
@@ -401,8 +401,8 @@ TERMS: dict[str, Term] = {
                      arrows(20, 38, [(4, 0), (5, 1), (6, 2), (7, 3)]), row(40, _HALF)),
              here="Here: {shuffles} shuffles."),
         Term("ballot",
-             "A vote of a warp: each lane gives a yes or no, and all get the 32 bits. __popc() counts the ones, so a "
-             "lane learns how many before it said yes.",
+             "A vote of a warp: each lane says yes or no, and all get the 32 bits. __popc() counts the ones, so a "
+             "lane learns how many lanes below it said yes.",
              drawing("Bits of eight lanes", row(8, (0, 3, 4), "10011000"), arrow(100, 26, 100, 38),
                      label(100, 54, "3 say yes", "middle"))),
         Term("prefix sum",
@@ -413,7 +413,7 @@ TERMS: dict[str, Term] = {
              others=("scan", "scans", "scanned", "inclusive prefix sum")),
         Term("unrolling",
              "A loop is written out, by hand or by the compiler: no counter, no comparison, no branch. No loop is "
-             "left if the number of passes is known when the kernel is compiled; else some passes stand in each turn.",
+             "left if the number of passes is known when the kernel is compiled; else each turn does several passes.",
              drawing("A loop, and its passes written out", line((30, 14), (60, 14), (60, 46), (30, 46)),
                      arrow(30, 46, 30, 16), arrow(74, 30, 104, 30), *bars(4, [(114, 70)] * 4, range(4), (), 10, 14)),
              others=("unroll", "unrolled", "unrolls")),
@@ -427,7 +427,7 @@ TERMS: dict[str, Term] = {
         # How fast
         Term("latency",
              "The time from a request to its answer: several hundred cycles for global memory, about 30 for shared "
-             "memory. Other warps, or other loads of the same thread, fill it.",
+             "memory. Other warps, or other loads of the same thread, hide it.",
              drawing("From request to answer", box(6, 18, 46, 22, False, "load"), arrow(54, 29, 148, 29),
                      box(150, 18, 46, 22, True, "data"), label(100, 22, "latency", "middle")),
              others=("latencies",)),
@@ -447,13 +447,13 @@ TERMS: dict[str, Term] = {
              drawing("A bar below the peak", box(10, 20, 140, 22, True), line((176, 6), (176, 54))),
              here="Here: {percent_of_peak} of it."),
         Term("speedup",
-             "One time over the other, for the same work: 2 means half of the time. The step's speedup counts from "
-             "the rung before, the cumulative one from the first rung that does this work right.",
+             "The old time over the new one, for the same work: 2 means half of the time. The step's speedup counts "
+             "from the rung before, the cumulative one from the first rung that does this work right.",
              drawing("Half of the time", *bars(8, [(10, 170), (10, 85)], (1,), ("before", "now"), 18, 26)),
              others=("cumulative",), here="Here: {step} against the rung before, {cumulative} in all."),
         Term("occupancy",
              "Resident warps over the most that a multiprocessor can hold: 64 on an H200. Registers, shared memory and "
-             "block size limit it. More warps fill more latency, but full occupancy is rarely needed.",
+             "block size limit it. More warps hide more latency, but full occupancy is rarely needed.",
              drawing("Five of eight places for warps are taken", row(20, range(5)),
                      label(10, 52, "resident"), label(128, 52, "free"))),
         Term("residency",
@@ -470,7 +470,7 @@ TERMS: dict[str, Term] = {
                      label(105, 57, "latency", "middle"), arrow(16, 40, 16, 14))),
         Term("arithmetic intensity",
              "Operations for each byte moved to or from memory. A sum has 1/4 (an addition for 4 bytes); a tiled "
-             "matrix product has many, so arithmetic limits it, and not the memory.",
+             "matrix product has many, so arithmetic limits it, not memory.",
              drawing("Operations over bytes", label(100, 24, "operations", "middle"), line((50, 31), (150, 31)),
                      label(100, 48, "bytes", "middle")),
              others=("operations a byte", "operations per byte")),

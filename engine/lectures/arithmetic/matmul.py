@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from engine.catalogue import kernel_named, matmul
 from engine.catalogue.gpu_models import H200, GpuModel, Occupancy, occupancy
 from engine.compile.cubin import Resources, resources_of
+from engine.compile.nvrtc import EMULATED_ARCHITECTURE, compile_source
 from engine.plan import plan
 from engine.records import Launch, NotRunnable, Settled
 
@@ -63,15 +64,28 @@ def intensity(n: int, reads: int) -> float:
     return ADDRESS_FREE_OPERATIONS * n**3 / (FLOAT_BYTES * reads)
 
 
+def float_operations(choice: Settled) -> float:
+    """Return the operations on floats for each two loads from global memory, in the text of the PTX of the plan's first
+    launch: a multiply-add is two. CompileError; NotRunnable: nothing is launched."""
+    ptx = compile_source(_first_launch(choice).source, EMULATED_ARCHITECTURE).decode()
+    operations = 2 * ptx.count("fma.rn.f32") + ptx.count("mul.f32") + ptx.count("add.f32")
+    return 2 * operations / ptx.count("ld.global")
+
+
+def _first_launch(choice: Settled) -> Launch:
+    launch = next((step for step in plan(choice).steps if isinstance(step, Launch)), None)
+    if launch is None:
+        raise NotRunnable(f"{choice.kernel} runs on the CPU: it has no blocks.")
+    return launch
+
+
 def residency(choice: Settled, gpu: GpuModel = H200) -> tuple[int, Resources, Occupancy]:
     """Return (threads of a block, resources of the compiled kernel, its occupancy of an SM) for the plan's first
     launch.
 
     NotRunnable: nothing is launched, or no block fits. CompileError.
     """
-    launch = next((step for step in plan(choice).steps if isinstance(step, Launch)), None)
-    if launch is None:
-        raise NotRunnable(f"{choice.kernel} runs on the CPU: it has no blocks.")
+    launch = _first_launch(choice)
     threads = launch.block[0] * launch.block[1] * launch.block[2]
     needed = resources_of(launch.source, launch.kernel, gpu.architecture)
     return threads, needed, occupancy(gpu, threads, needed.registers, needed.shared_bytes)

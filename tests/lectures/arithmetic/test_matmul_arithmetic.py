@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from shutil import which
 
@@ -13,10 +14,11 @@ from engine.compile.cubin import read_resources, resources_of
 from engine.lectures.arithmetic import matmul
 from engine.lectures.arithmetic.matmul import (
     cgma,
+    float_operations,
     lecture_numbers,
     naive_reads,
 )
-from engine.plan import plan
+from engine.plan import plan, settle
 from engine.records import Choice, NotRunnable
 from tests.cases import case
 from tests.sentences import refused
@@ -33,6 +35,11 @@ def test_the_slides_numbers():
     assert cgma(1024, naive_reads(1024)) == 3
     assert matmul.bound_gflop_s(200, 3) == 150
     assert matmul.bound_gflop_s(200, cgma(1024, naive_reads(1024) // 16)) == 2400
+
+
+@pytest.mark.parametrize(("kernel", "operations"), [("matmul_naive", 2), ("matmul_tiled", 2 * 16)])
+def test_two_loads_serve_two_operations_on_floats_or_those_of_a_tile(kernel: str, operations: int) -> None:
+    assert float_operations(settle(replace(choice(kernel), device="gpu"))) == operations
 
 
 def test_the_lectures_occupancy_examples():
