@@ -53,7 +53,7 @@ from engine.lab.reads import Reads
 from engine.lab.recording import block_of, debugger_of, recorder_of, unoptimised, watched
 from engine.lab.setups import check_right, right_of
 from engine.lab.signatures import Parameter, bare, kernels_in
-from engine.lab.structures import Field, element_of, fields_in, layout
+from engine.lab.structures import Field, element_of, fields_in, layout, vector_fields
 from engine.machine.devices import gpus
 from engine.model.estimate import Estimate, estimate
 from engine.model.estimate import gpu as estimated_gpu
@@ -500,11 +500,11 @@ class OwnKernel:
         return handed, Launch(self.symbol, self.source, *sizes, (), cooperative, shared)
 
     def _fields(self, number: int) -> tuple[Field, ...]:
-        """Return the fields of parameter `number`, if it is a struct of the file."""
+        """Return the fields of parameter `number`, if it is a struct of the file or one of CUDA's vectors."""
         written = _written(self)
         fields = fields_in(self.text, written[number]) if written else {}
         if not fields:
-            return ()
+            return vector_fields(self.text, written[number]) if written else ()
         scope = kernels_in(self.text)[bare(self.name)].scope
         found = layout(self.source, written[number], scope, tuple(fields))
         return tuple(replace(one, element=_pointed(self.text, fields[one.name])) for one in found)

@@ -45,7 +45,7 @@ from engine.lab.signatures import (
     strides,
 )
 from engine.lab.statements import one_statement
-from engine.lab.structures import Element, element_of, fields_in, length_of, mixed_element
+from engine.lab.structures import Element, element_of, fields_in, length_of, mixed_element, vector_fields
 from engine.lab.top_level import declarations, parts, uncommented
 from engine.records import Array, Check, NotRunnable
 
@@ -194,7 +194,7 @@ def propose_setup(text: str, kernel: str = "") -> Setup:
     ]  # fmt: skip
     passed = [
         own
-        if own == "{}" or (one is None and own == _FACTOR)
+        if own == "{}" or (one is None and (own == _FACTOR or _is_vector(own)))
         else _as_on_host(own if one is AS_PROPOSED else allocated, one)
         for own, allocated, one in zip(given, exact, found.arguments, strict=False)
     ]
@@ -211,6 +211,11 @@ def propose_setup(text: str, kernel: str = "") -> Setup:
         setup, grid=tuple(map(str, found.grid)), block=tuple(map(str, found.block)),
         arguments=tuple(filter(None, passed)), assumed=assumed,
     )  # fmt: skip
+
+
+def _is_vector(word: str) -> bool:
+    """Return whether a proposed argument is one of CUDA's vectors: values without an array."""
+    return word.startswith("{") and "[" not in word
 
 
 def _over_planes(found: HostLaunch) -> bool:
@@ -463,6 +468,8 @@ def _propose_arguments(text: str, name: str, declared: Declared, size: str, exac
 
 def _propose_any(text: str, written: str, size: str, fill: str, whole: str) -> str:
     """Propose an argument, or the fields of a struct of the text that is passed by value."""
+    if vector := vector_fields(text, written):
+        return f"{{{', '.join(_FACTOR if one.kind == 'f' or one.size == 1 else whole for one in vector)}}}"
     fields = None if "*" in written or "[" in written else fields_in(text, written)
     if fields is None:
         return _propose_argument(text, written, size, fill, whole)

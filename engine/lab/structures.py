@@ -41,6 +41,7 @@ _TYPES = {"float": "float32", "double": "float64", "half": "float16", "__half": 
           **{f"{kind}{bits}_t": f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)}}  # fmt: skip
 _COMPLEX = {"cuComplex": "float", "cuFloatComplex": "float", "cufftComplex": "float", "cuDoubleComplex": "double",
             "cufftDoubleComplex": "double"}  # fmt: skip
+_COMPONENTS = "xyzw"
 _VECTOR = re.compile(r"(?:__)?(u?(?:char|short|int|long)|longlong|ulonglong|float|double|half|nv_bfloat16)([1-4])")
 _LONG = {"longlong": "long", "ulonglong": "ulong"}
 _DEEPEST = 6  # names of one type
@@ -87,6 +88,8 @@ def element_of(text: str, written: str, depth: int = 0) -> Element | None:
             return Element(_TYPES[_LONG.get(vector[1], vector[1])], int(vector[2]))
         if word in _COMPLEX:
             return Element(_TYPES[_COMPLEX[word]], 2)
+        if word == "dim3":
+            return Element("uint32", 3)
     if not words:
         return None
     name = words[0]
@@ -140,6 +143,16 @@ def fields_in(text: str, written: str) -> dict[str, str] | None:
             return {name: field for own in members(text, one) if own.kind == "variable" and not own.body
                     for name, field in _split(uncommented(text[own.start : own.end]))}  # fmt: skip
     return None
+
+
+def vector_fields(text: str, written: str) -> tuple[Field, ...]:
+    """Return the fields x, y, z and w of a parameter that is one of CUDA's vectors, such as float3 or dim3; none of
+    another type."""
+    one = None if re.search(r"[*\[]", written) or fields_in(text, written) else element_of(text, written)
+    if one is None or not 1 < one.count <= len(_COMPONENTS):
+        return ()
+    size, kind = np.dtype(one.kind).itemsize, "f" if one.kind in ("float32", "float64") else "u"
+    return tuple(Field(name, at * size, size, kind) for at, name in enumerate(_COMPONENTS[: one.count]))
 
 
 def _split(declared: str) -> list[tuple[str, str]]:

@@ -72,6 +72,36 @@ def test_a_dataclass_and_words_are_structs_too() -> None:
     assert engine.kernel(text).run(1, 2, (argument_of("{7, int32[2]=ones}"),)).arrays["s.in_"].tolist() == [8, 8]
 
 
+VECTORS = """#include <cuComplex.h>
+typedef double2 Pair; template <class A> struct Of { A a; };
+__global__ void k(float3 a, float *y, const uint2 b, dim3 d, Pair p, uchar4 c, cuFloatComplex z) {
+    y[0] = a.x + 10 * a.y + 100 * a.z; y[1] = b.x + 10 * b.y; y[2] = d.y; y[3] = p.y; y[4] = c.w; y[5] = z.y;
+}"""
+
+
+def test_vectors_of_cuda_are_passed_by_value() -> None:
+    kernel, y = engine.kernel(VECTORS), np.zeros(6, np.float32)
+    passed = ((1, 2, 3), y, {"x": 4, "y": 5}, [6, 7, 8], (0, 0.5), (0, 0, 0, 9), (0, 2.5))
+    assert kernel.run(1, 1, passed).arrays["y"].tolist() == [321, 54, 7, 0.5, 9, 2.5]
+    setup = propose_setup(VECTORS)
+    pairs = ("{1, 1, 1}", "float32[n]", "{n, n}", "{n, n, n}", "{1, 1}", "{1, 1, 1, 1}", "{1, 1}")
+    assert setup.arguments == pairs
+    made = launching(setup, 32)
+    assert kernel.run(1, 1, made.arguments).arrays["y"].tolist()[:3] == [111, 32 * 11, 32]
+    with refused("structures.vector", NotRunnable):
+        kernel.run(1, 1, ((1, 2), *passed[1:]))
+
+
+def test_a_vector_does_not_keep_the_form_from_reading_the_launch() -> None:
+    text = """__global__ void k(float *y, float3 by) { y[threadIdx.x] = by.x; }
+int main() { float *d; cudaMalloc(&d, 48 * 4); float3 by; by.x = 2; k<<<3, 16>>>(d, by); k<<<3, 16>>>(d, make_float3(1, 2, 3)); }
+"""
+    setup = propose_setup(text)
+    assert (setup.grid, setup.block, setup.arguments) == (("3",), ("16",), ("float32[48]", "{1, 1, 1}"))
+    turned = text.replace("k<<<3, 16>>>(d, by);", "")
+    assert propose_setup(turned).arguments == ("float32[48]", "{1, 1, 1}")
+
+
 @pytest.mark.parametrize(
     ("passed", "key"),
     [
