@@ -354,13 +354,18 @@ def closing_bracket(text: str, place: int) -> int:
 
 
 def parts(inside: str) -> list[str]:
-    """Split a text at the commas outside all brackets; a shift to the left is none, nor is an arrow."""
-    found, depth, start, shifts = [], 0, 0, {one.start() for one in _SHIFT.finditer(inside)}
+    """Split a text at the commas outside all brackets; a shift is none, nor is an arrow."""
+    found, opened, start, shifts = [], list[str](), 0, {one.start() for one in _SHIFT.finditer(inside)}
     shifts |= {place + 1 for place in shifts}
     for place, letter in enumerate(inside):
-        closes = letter in ")>]}" and not (letter == ">" and inside[place - 1 : place] == "-")
-        depth += (letter in "(<[{" and place not in shifts) - closes
-        if letter == "," and not depth:
+        if letter in "(<[{" and place not in shifts:
+            opened.append(letter)
+        elif letter in ")]}":  # a < that is still open compares
+            while opened and opened.pop() == "<":
+                pass
+        elif letter == ">" and opened[-1:] == ["<"] and inside[place - 1 : place] != "-":
+            opened.pop()
+        if letter == "," and not opened:
             found.append(inside[start:place])
             start = place + 1
     return [part for part in [*found, inside[start:]] if part.strip() and part.strip() != "void"]

@@ -94,7 +94,10 @@ def test_vectors_of_cuda_are_passed_by_value() -> None:
 
 def test_a_vector_does_not_keep_the_form_from_reading_the_launch() -> None:
     text = """__global__ void k(float *y, float3 by) { y[threadIdx.x] = by.x; }
-int main() { float *d; cudaMalloc(&d, 48 * 4); float3 by; by.x = 2; k<<<3, 16>>>(d, by); k<<<3, 16>>>(d, make_float3(1, 2, 3)); }
+int main() {
+    float *d; cudaMalloc(&d, 48 * 4);
+    float3 by; by.x = 2; k<<<3, 16>>>(d, by); k<<<3, 16>>>(d, make_float3(1, 2, 3));
+}
 """
     setup = propose_setup(text)
     assert (setup.grid, setup.block, setup.arguments) == (("3",), ("16",), ("float32[48]", "{1, 1, 1}"))
