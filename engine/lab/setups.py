@@ -42,6 +42,7 @@ from engine.lab.signatures import (
     kernels_in,
     multiple,
     numbers_in,
+    only_kernel,
     strides,
 )
 from engine.lab.statements import one_statement
@@ -164,6 +165,9 @@ def propose_setup(text: str, kernel: str = "") -> Setup:
     kernels = kernels_in(text)
     if not kernels:
         raise NotRunnable("There is no kernel here yet: a function with __global__ in front.")
+    if bare(kernel) in kernels:
+        text = only_kernel(text, "This text", kernel)[0]
+        kernels = kernels_in(text)
     name = kernel if bare(kernel) in kernels else next(iter(kernels))
     side, plane = _tile(text, name), _is_plane(text, name)
     threads = None if plane else block_in(text, bare(name), _numbers(text, name))

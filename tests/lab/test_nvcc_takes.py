@@ -590,3 +590,35 @@ def test_a_kernel_may_have_the_name_of_a_function_of_cuda() -> None:
     )
     assert [one.name for one in kernels(text)] == ["any", "f", "max"]
     assert engine.kernel(text, "max").symbol != engine.kernel(text, "any").symbol
+
+
+NAMESAKES = """namespace a { __global__ void k(float *y) { y[0] = 1; } }
+namespace b { namespace c { __global__ void k(float *y) { y[0] = 2; } } }
+__global__ void k(float *y, int n) { y[0] = 3; }
+template <int N> __global__ void k(float y[]) { y[0] = N; }
+template <int N> __global__ void k(const unsigned int *__restrict__ n, float *y = 0) { y[0] = N + n[0]; }
+#if 0
+__global__ void k(float *y, int n) { y[0] = 9; }
+#endif
+"""
+
+
+@pytest.mark.sampled(quick=4)
+@pytest.mark.parametrize(
+    ("name", "right"),
+    [("k", 1), ("a::k", 1), ("c::k", 2), ("b::c::k", 2), ("::k(float *, int)", 3), ("k(float*,int n)", 3),
+     ("k<7>(float *)", 7), ("k<4>(const unsigned *, float *)", 9), ("::k<8>(float [])", 8)],
+)  # fmt: skip
+def test_of_kernels_with_one_name_the_asked_one_is_taken(name: str, right: int) -> None:
+    kernel = engine.kernel(NAMESAKES, name)
+    given = {"y": np.zeros(1, np.float32), "n": 5 if right == 3 else np.full(1, 5, np.uint32)}
+    assert kernel.run(1, 1, [given[one.name] for one in kernel.parameters]).arrays["y"].tolist() == [right]
+    assert [warning for warning in kernel.warnings if "not taken" in warning] == [] or name == "k"
+    assert len(propose_setup(NAMESAKES, name).arguments) == len(kernel.parameters)
+
+
+@pytest.mark.parametrize("name", ["d::k", "k(double *)", "k<3>(int)"])
+def test_kernels_with_one_name_are_listed_where_none_fits(name: str) -> None:
+    with pytest.raises(NotRunnable) as raised:
+        engine.kernel(NAMESAKES, name)
+    assert says("lab.namesakes", str(raised.value).replace(f"named {name};", "named d::k;"))
