@@ -60,6 +60,7 @@ _CPP_20 = re.compile(
 )
 _LESS = ("--Ofast-compile=mid",)  # a fifth of the time if loops unroll to a megabyte
 _GLUED = re.compile(r'\bextern[ \t]("C(?:\+\+)?")(?=\w)')  # like a literal with a suffix
+_OF_LIBRARY = re.compile(r"\b__declspec[ \t]*\([ \t]*dll(?:im|ex)port[ \t]*\)")  # of Windows
 _OF_INSTANCE = re.compile(r"__nv_name_map\((\d+)\): error: ([^\n]+)")
 _UNSEEN_SPACE = 'error: name followed by "::" must be'
 _UNNAMED = re.compile(r'__nv_name_map\(\d+\): error: .*?"(\w+)" (?:is undefined|must)')
@@ -100,7 +101,7 @@ _CPP = frozenset(("struct", "class", "union", "enum", "typedef", "using", "templ
 
 def device_part(text: str) -> str:
     """Return `text` without host functions, host variables and host headers."""
-    text = _GLUED.sub(r"extern\1 ", text)
+    text = _OF_LIBRARY.sub(lambda found: " " * len(found[0]), _GLUED.sub(r"extern\1 ", text))
     for one in declarations(text):
         if not _kept(one):
             text = blanked(text, one.start, one.end)

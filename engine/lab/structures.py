@@ -43,6 +43,7 @@ _COMPLEX = {"cuComplex": "float", "cuFloatComplex": "float", "cufftComplex": "fl
             "cufftDoubleComplex": "double"}  # fmt: skip
 _COMPONENTS = "xyzw"
 _VECTOR = re.compile(r"(?:__)?(u?(?:char|short|int|long)|longlong|ulonglong|float|double|half|nv_bfloat16)([1-4])")
+_PRIVATE = re.compile(r"((?<!enum )\bclass\s+\w[^;{}()]*\{)")  # its first fields are private
 _LONG = {"longlong": "long", "ulonglong": "ulong"}
 _DEEPEST = 6  # names of one type
 
@@ -137,7 +138,7 @@ def fields_in(text: str, written: str) -> dict[str, str] | None:
     """Return the fields of the struct that a parameter's words name: each as written, by its name; {} of a functor;
     None: the text does not declare it, or it is an enumeration."""
     words = re.findall(r"\w+", _ABOUT.sub(" ", written).partition("<")[0])
-    for one in declarations(text) if words else ():
+    for one in declarations(text) if words and words[0] not in _TYPES else ():
         named = one.kind == "type" and words[0] in one.words and "enum" not in one.words
         if named and "{" in text[one.start : one.end]:
             return {name: field for own in members(text, one) if own.kind == "variable" and not own.body
@@ -180,7 +181,9 @@ def _layout(source: Source, kind: str, names: tuple[str, ...]) -> tuple[Field, .
     fields = (f"decltype((({kind} *)0)->{name})" for name in names)
     asked = ", ".join(f"alignof({field}), sizeof({field}), _field<{field}>::kind" for field in fields)
     question = f"\n{_KINDS}\n__device__ unsigned long long {_ASKED}[] = {{ sizeof({kind}), {asked} }};\n"
-    ptx = compile_here(replace(source, text=source.text + question, names=()), EMULATED_ARCHITECTURE).ptx.decode()
+    text = _PRIVATE.sub(r"\1 public:", source.text) + question
+    options = (*source.options, "-Dprivate=public", "-Dprotected=public")
+    ptx = compile_here(replace(source, text=text, names=(), options=options), EMULATED_ARCHITECTURE).ptx.decode()
     found = re.search(rf"\.b8 {_ASKED}\[(\d+)\] = \{{([^}}]*)\}};", ptx)
     if not found:
         raise CompileError("", "")

@@ -622,3 +622,13 @@ def test_kernels_with_one_name_are_listed_where_none_fits(name: str) -> None:
     with pytest.raises(NotRunnable) as raised:
         engine.kernel(NAMESAKES, name)
     assert says("lab.namesakes", str(raised.value).replace(f"named {name};", "named d::k;"))
+
+
+def test_a_library_of_windows_and_the_types_of_bsd() -> None:
+    text = """#define API __declspec(dllexport)
+extern "C" __declspec( dllimport ) __device__ __host__ float outside(float);
+__global__ void k(u_int32_t *a, u_int8_t b) { a[0] = b; }
+extern "C" API int launch(u_int32_t *a) { k<<<1, 1>>>(a, 7); return 0; }
+"""
+    kernel = engine.kernel(text)
+    assert kernel.run(1, 1, (np.zeros(1, np.uint32), 7)).arrays["a"].tolist() == [7] and kernel.warnings == ()

@@ -122,3 +122,24 @@ def test_fields_that_do_not_fit_are_refused(passed: Any, key: str) -> None:
 def test_fields_for_a_number_are_refused() -> None:
     with refused("structures.no-struct", NotRunnable):
         own_kernel().run(1, 32, (fields(), {"a": 1}))
+
+
+PRIVATE = """template <typename T> class Of { size_t pitch; protected: short rows; public: T *at; Of() { at = 0; }
+private: int tail; public: __device__ T &of(int i) { return at[i * pitch + rows + tail]; } };
+enum class Kind { one };
+__global__ void k(Of<float> a, Of<const unsigned int> b) { a.of(1) = b.of(2); }
+"""
+
+
+def test_private_fields_and_those_of_a_template_are_passed_too() -> None:
+    a, b = (1, 2, np.zeros(8, np.float32), 1), {"pitch": 2, "rows": 1, "at": np.arange(8, dtype=np.uint32), "tail": 0}
+    run = engine.kernel(PRIVATE).run(1, 1, (a, b))
+    assert run.arrays["a.at"].tolist() == [0, 0, 0, 0, 5, 0, 0, 0]
+    assert propose_setup(PRIVATE).arguments[0] == "{n, n, float32[n]=random, n}"
+
+
+def test_a_type_of_c_is_no_struct_because_a_struct_is_aligned_to_it() -> None:
+    text = """typedef struct alignas(sizeof(float)) P { float3 at; } P;
+__global__ void k(P *p, float a, float *y) { y[0] = p[0].at.x + a; }
+"""
+    assert propose_setup(text).arguments[1:] == ("1", "float32[n]")
