@@ -31,6 +31,7 @@ from engine.lab.top_level import (
     uncommented,
 )
 from engine.records import CompileError, Source
+from engine.records.words import source_lines
 
 _IN_LAYOUT = frozenset(("virtual", "override", "final"))  # a class with these member names
 _CONSTANT = frozenset(("const", "constexpr", "static_assert", "concept"))
@@ -247,7 +248,7 @@ def compiled_for_device(name: str, text: str, names: tuple[str, ...] = (), hurri
                 continue
             gone = None if failed.line is None else _of_host(source.text, failed.line)
             if gone is not None:
-                dropped |= {word: failed for word in gone.words if word not in _CPP}
+                dropped |= dict.fromkeys(_names(source.text, gone), failed)
             else:
                 error = better_reason(source.text, failed, dropped, whole)
                 gone = _of_device(source.text, failed.line, str(failed))
@@ -300,11 +301,17 @@ def _without_host_library(text: str, error: CompileError) -> tuple[str, set[str]
     words: set[str] = set()
     lines = {int(line) for line, what in _NOT_OF_STD.findall(error.log) if not header_for(what, False)}
     for line in sorted(lines, reverse=True):
-        gone = _of_host(text, line)
+        gone = _of_host(text, line) if source_lines(text)[line - 1].strip() else None  # else it is gone already
         if gone is not None:
-            words |= {*gone.words} - _CPP
+            words |= _names(text, gone)
             text = _without(text, gone)
     return text, words
+
+
+def _names(text: str, one: Declaration) -> set[str]:
+    """Return the names of a declaration: of a function its own, and no types of its parameters."""
+    name = function_name(text, one) if one.kind == "function" else ""
+    return {name} if name else {*one.words} - _CPP
 
 
 def missing_header(name: str, line: int | None) -> CompilerWarning:

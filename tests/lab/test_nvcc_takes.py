@@ -632,3 +632,27 @@ extern "C" API int launch(u_int32_t *a) { k<<<1, 1>>>(a, 7); return 0; }
 """
     kernel = engine.kernel(text)
     assert kernel.run(1, 1, (np.zeros(1, np.uint32), 7)).arrays["a"].tolist() == [7] and kernel.warnings == ()
+
+
+def test_a_member_function_of_the_host_is_removed_and_its_class_stays() -> None:
+    text = """class Big {
+public:
+    int a;
+    __host__ std::string name() const {
+        std::stringstream to;
+        to << std::hex << a;
+        return to.str();
+    }
+};
+std::vector<Big> many(Big a);
+__global__ void k(Big *b) { b[0].a += 1; }
+"""
+    assert engine.kernel(text).run(1, 1, (np.zeros(1, np.int32),)).arrays["b"].tolist() == [1]
+
+
+def test_the_reason_is_not_that_of_a_function_which_takes_the_type() -> None:
+    text = """std::vector<int> many(Big a);
+__global__ void k(Big *b) { b[0].a += 1; }
+"""
+    with pytest.raises(CompileError, match=r'line 2: identifier "Big" is undefined'):
+        engine.kernel(text)
