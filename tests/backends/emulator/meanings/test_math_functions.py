@@ -66,8 +66,8 @@ def asked(kind: str) -> Array:
         "above three": [3.0, 3 + 2**-20, 4.0, 8.0, 15.5, 1e3, 1e10, 1e30, 34.5, 170.5],  # Python's is coarse below
         "unit": [0.0, 1.0, -1.0, 0.5, -0.5, 1e-9, 0.999, -0.999, 0.7071, 0.25],
     }[kind]
-    low, high = {"angles": (-50, 50), "small": (-10, 10), "positive": (1e-3, 100), "above one": (1, 100), "above three": (3, 100),
-                 "unit": (-1, 1)}[kind]  # fmt: skip
+    low, high = {"angles": (-50, 50), "small": (-10, 10), "positive": (1e-3, 100), "above one": (1, 100),
+                 "above three": (3, 100), "unit": (-1, 1)}[kind]  # fmt: skip
     return np.concatenate([awkward, numbers.uniform(low, high, COUNT - len(awkward))]).astype(np.float32)
 
 
