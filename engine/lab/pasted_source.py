@@ -53,6 +53,7 @@ _OWN = re.compile(r"\.(?:h|hh|hpp|hxx|cuh|cu|inl|c|cc|cpp|cxx)$")
 # Member functions of a struct need no __device__; nvcc's predefined macros on Linux; errors that nvcc only warns of.
 _OPTIONS = (
     "-default-device", "--device-int128", "-D__linux__", "-D__unix__", "-D__NVCC__", "-Dregister=", "-D__asm__=asm",
+    "-D__const__=const", "-D__const=const", "-D__signed__=signed", "-D__extension__=",
 )  # fmt: skip
 _NEWER = ("--std=c++20",)  # nvcc takes some of C++20 without this option
 _CPP_20 = re.compile(

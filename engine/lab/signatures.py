@@ -27,6 +27,7 @@ _ATTRIBUTE = re.compile(
     r"\b(?:__(?:launch_bounds|cluster_dims|block_size|attribute|align)__|__(?:attribute|declspec)|alignas)\s*\("
 )
 _ABOUT = re.compile(r"\[\[[^\[\]]{0,99}\]\]|__(?:grid_constant|restrict)__|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
+_DIRECTIVE = re.compile(r"^[ \t]*#[^\n]*", re.MULTILINE)
 _ASSIGNED = re.compile(r"(?<![\w.\]])(\w+)\s*=(?!=)\s*([^;]{1,300})")
 _INDEX = re.compile(r"\[([^\[\];]{0,200}(?:\[[^\[\];]{0,200}\][^\[\];]{0,200})?)\]")
 
@@ -127,7 +128,7 @@ def _head(text: str, one: Declaration) -> tuple[str, re.Match[str] | None]:
 
 def _plain(head: str) -> str:
     """Return a declaration without attributes and comments."""
-    head = _ABOUT.sub(" ", head)
+    head = _DIRECTIVE.sub(" ", _ABOUT.sub(" ", head))
     while found := _ATTRIBUTE.search(head):
         inside = _bracketed(head[found.end() : found.end() + _LONGEST_ATTRIBUTE])
         head = f"{head[: found.start()]} {head[found.end() + len(inside) + 1 :]}"

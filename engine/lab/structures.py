@@ -134,15 +134,19 @@ def length_of(field: str) -> int:
     return prod(size or 0 for size in sizes)
 
 
-def fields_in(text: str, written: str) -> dict[str, str] | None:
-    """Return the fields of the struct that a parameter's words name: each as written, by its name; {} of a functor;
-    None: the text does not declare it, or it is an enumeration."""
+def fields_in(text: str, written: str, depth: int = 0) -> dict[str, str] | None:
+    """Return the fields of the struct that a parameter's words name, after those of its base classes: each as written,
+    by its name; {} of a functor; None: the text does not declare it, or it is an enumeration."""
     words = re.findall(r"\w+", _ABOUT.sub(" ", written).partition("<")[0])
     for one in declarations(text) if words and words[0] not in _TYPES else ():
         named = one.kind == "type" and words[0] in one.words and "enum" not in one.words
-        if named and "{" in text[one.start : one.end]:
-            return {name: field for own in members(text, one) if own.kind == "variable" and not own.body
-                    for name, field in _split(uncommented(text[own.start : own.end]))}  # fmt: skip
+        head, opened, _ = text[one.start : one.end].partition("{")
+        if named and opened:
+            found: dict[str, str] = {}
+            for base in parts(uncommented(head).replace("::", " ").partition(":")[2]) if depth < _DEEPEST else ():
+                found |= fields_in(text, (base.partition("<")[0].split() or [""])[-1], depth + 1) or {}
+            return found | {name: field for own in members(text, one) if own.kind == "variable" and not own.body
+                            for name, field in _split(uncommented(text[own.start : own.end]))}  # fmt: skip
     return None
 
 

@@ -74,6 +74,9 @@ class Declaration:
         return "function" if self.called else "variable"
 
 
+_MADE_INSTANCE = re.compile(r"(?:\\\n|\s)*template\s(?!\s*<)[^{]*;(?:\\\n|\s)*\Z")  # in the body of a macro
+
+
 @lru_cache(maxsize=32)  # the form and the checks ask about the same few texts dozens of times
 def declarations(text: str) -> tuple[Declaration, ...]:
     """Return the declarations of all namespaces and linkage blocks, in order.
@@ -84,7 +87,7 @@ def declarations(text: str) -> tuple[Declaration, ...]:
     meant: dict[str, tuple[str, ...]] = {}
     for name, _, body in defined:  # in one branch of an #if often as nothing
         meant[name] = (*meant.get(name, ()), *_SPECIFIER.findall(body))
-    whole = {name for name, _, body in defined if meant[name] and "{" in body}
+    whole = {name for name, _, body in defined if (meant[name] and "{" in body) or _MADE_INSTANCE.match(body)}
     return tuple(
         replace(one, words=(*one.words, *(word for name in one.words for word in meant.get(name, ()))))
         for one in _declarations(text, whole)

@@ -656,3 +656,32 @@ __global__ void k(Big *b) { b[0].a += 1; }
 """
     with pytest.raises(CompileError, match=r'line 2: identifier "Big" is undefined'):
         engine.kernel(text)
+
+
+def test_words_of_gcc() -> None:
+    text = "__global__ void k(int *a) { __const__ int b = 2; __const __signed__ c = __extension__ -3; a[0] = b * c; }"
+    assert engine.kernel(text).run(1, 1, (np.zeros(1, np.int32),)).arrays["a"].tolist() == [-6]
+
+
+def test_a_macro_that_instantiates_a_host_function_is_left_out() -> None:
+    text = """template <int N> __global__ void many(int *a) { a[0] = N; }
+template <int N> void run(int *a) { many<N><<<1, 1>>>(a); }
+#define INSTANTIATE(N) \\
+    template void run<N>(int *);
+INSTANTIATE(4)
+INSTANTIATE(8)
+__global__ void k(int *a) { a[0] = 5; }
+"""
+    assert engine.kernel(text, "k").run(1, 1, (np.zeros(1, np.int32),)).arrays["a"].tolist() == [5]
+
+
+def test_the_name_of_a_kernel_may_stand_in_a_branch() -> None:
+    text = """__global__ void
+#if defined(FAST)
+fast
+#else
+slow
+#endif
+(int *a) { a[0] = 5; }
+"""
+    assert engine.kernel(text).run(1, 1, (np.zeros(1, np.int32),)).arrays["a"].tolist() == [5]

@@ -143,3 +143,14 @@ def test_a_type_of_c_is_no_struct_because_a_struct_is_aligned_to_it() -> None:
 __global__ void k(P *p, float a, float *y) { y[0] = p[0].at.x + a; }
 """
     assert propose_setup(text).arguments[1:] == ("1", "float32[n]")
+
+
+def test_the_fields_of_a_base_class_stand_first() -> None:
+    text = """namespace own { template <typename T> class Table { protected: short size; T *at; }; }
+class Row : public own::Table<int> { public: int row; __device__ int of(int i) { return at[row * size + i]; } };
+struct Again : Again { int a; };
+__global__ void k(Row r, int *y) { y[0] = r.of(1); }
+"""
+    passed = {"size": 3, "at": np.arange(9, dtype=np.int32), "row": 2}
+    assert engine.kernel(text).run(1, 1, (passed, np.zeros(1, np.int32))).arrays["y"].tolist() == [7]
+    assert propose_setup(text.replace("Row r", "Again r")).arguments[0] == "{n}"
