@@ -37,6 +37,8 @@ _BY_NVCC = (
     "typedef unsigned int uint;\ntypedef unsigned long ulong;\n"
     "typedef unsigned char u_char;\ntypedef unsigned short u_short;\ntypedef unsigned int u_int;\n"
     "typedef unsigned long u_long;\ntypedef long ssize_t;\n"
+    "typedef uint8_t u_int8_t;\ntypedef uint16_t u_int16_t;\ntypedef uint32_t u_int32_t;\n"
+    "typedef uint64_t u_int64_t;\n"
     "typedef unsigned long long CUtexObject;\ntypedef unsigned long long CUsurfObject;\n"
 )
 _ASSEMBLED = re.compile(r"__shared__|\b(?:for|while)\b")  # the assembler changes their accesses

@@ -26,8 +26,8 @@ from engine.lab.pasted_source import (
     warnings_of,
     without_own_headers,
 )
-from engine.lab.signatures import Parameter, bare, function_name, kernels_in, parameters
-from engine.lab.top_level import declarations, open_branch, uncommented
+from engine.lab.signatures import Parameter, bare, called_in_full, function_name, kernels_in, namesakes, parameters
+from engine.lab.top_level import open_branch, uncommented
 from engine.records import CompileError, NotRunnable, Source
 
 MOST_KERNELS = 64  # kernels of one file that are compiled together
@@ -39,7 +39,6 @@ _HURRIED = (
 _GUESSED = re.compile(rf"\b{USUAL_TYPE}\s*(?:\(|::|<)")  # the usual type in place of a function, a class or a template
 _ONE_BY_ONE_S = (CPU_S - HURRIED_S) / 2  # after this many failed tries the rest are refused
 _SPARE_S = 1.5  # after so long a compilation the text is not compiled again for its remarks
-_SPECIAL = re.compile(r"template\s*<\s*>")  # for some arguments of a template
 _INLINE = re.compile(r"// begin inline asm(.*?)// end inline asm", re.DOTALL)
 _STATEMENT = re.compile(r"(?:^|[;{}])\s*(?:@!?[%\w$]+\s+)?([a-z][\w.:]*)", re.MULTILINE)
 _VARIABLE = re.compile(r"^[ \t.\w]*\.(?:global|const)\b[^=;\n]*?([$\w]+)(?:\[\d*\])?[ \t]*[=;]", re.MULTILINE)
@@ -147,14 +146,13 @@ def _guess(text: str, one: WantedKernel) -> CompilerWarning:
 def _namesakes(text: str, wanted: list[WantedKernel]) -> Iterator[CompilerWarning]:
     """Return a warning for each kernel that has the name of a wanted one above it, unless an #if chooses one."""
     first: dict[str, int] = {}
-    for one in declarations(text):
-        if "__global__" in one.words and one.called and one.body and not _SPECIAL.match(text, one.start):
-            name, line = function_name(text, one), text.count("\n", 0, one.start) + 1
-            if name in first and open_branch(text, one.start) is None and name in {bare(each.name) for each in wanted}:
-                told = f"this kernel is not taken: the first of the name {name} is that of line {first[name]}."
-                yield CompilerWarning(told, line)
-            elif open_branch(text, one.start) is None:
-                first.setdefault(name, line)
+    for one in namesakes(text):
+        name, line = function_name(text, one), text.count("\n", 0, one.start) + 1
+        if not one.body or open_branch(text, one.start) is not None or first.setdefault(name, line) == line:
+            continue
+        if name in {bare(each.name) for each in wanted}:
+            told = f"this kernel is not taken: the first of the name {name} is that of line {first[name]}; this one is"
+            yield CompilerWarning(f"{told} called {called_in_full(text, one)}.", line)
 
 
 def _bodiless(file_name: str, text: str) -> Iterator[tuple[str, str]]:

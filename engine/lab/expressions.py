@@ -31,7 +31,9 @@ def evaluate(words: str, known: Mapping[str, int]) -> int:
         number = _value(ast.parse(words.strip().replace("^", "**"), mode="eval").body, known)
     except OverflowError:
         raise NotRunnable(f"{words.strip()} is too large: choose a smaller N.") from None
-    except (SyntaxError, ValueError, ZeroDivisionError, RecursionError, MemoryError):
+    except ZeroDivisionError:
+        raise NotRunnable(f"{words.strip()!r} is not a whole number, as it divides by 0: choose another N.") from None
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         named = " and ".join(known)
         raise NotRunnable(f"{words.strip()!r} is not a whole number: write one, or compute it from {named}.") from None
     return number

@@ -17,6 +17,7 @@ from unicodedata import name as character_name
 from engine.catalogue.entries import MAX_BLOCK
 from engine.compile.nvrtc import include_folders
 from engine.lab.expressions import evaluate
+from engine.lab.launch_mistakes import shared_in_elements, wrong_arguments
 from engine.lab.marks import CompilerWarning
 from engine.lab.signatures import Declared, function_name, kernels_in
 from engine.lab.structures import element_of
@@ -47,6 +48,7 @@ _OF_HOST = (
     r"(?<!__)(?<!__ )\b(?:int|float|double|char|long|short|unsigned)\s+{0}\s*\["
 )
 _OF_GPU = r"\bcuda(?:Malloc\w*|HostAlloc|HostRegister|GetSymbolAddress)\s*\([^;]{{0,80}}?(?<!\w){0}\b"
+_OF_BOTH = r"\bcuda(?:MallocManaged|MallocHost|HostAlloc)\s*\([^;]{{0,80}}?(?<!\w){0}\b"
 _SIDES = {"cudaMemcpyHostToDevice": ("device", "host"), "cudaMemcpyDeviceToHost": ("host", "device"),
           "cudaMemcpyDeviceToDevice": ("device", "device"), "cudaMemcpyHostToHost": ("host", "host")}  # fmt: skip
 _NAMES = {"device": "of the GPU", "host": "of the host"}
@@ -86,13 +88,13 @@ class _Host:
         return frozenset(kernels_in(self.text))
 
     @cached_property
-    def _with_dynamic_memory(self) -> frozenset[str]:
-        """The kernels with an array of dynamic shared memory in their own body."""
+    def _with_dynamic_memory(self) -> dict[str, str]:
+        """The kernels with an array of dynamic shared memory in their own body, and the body."""
         bodies = (one for one in self._every if one.called and one.body and "__global__" in one.words)
-        return frozenset(
-            function_name(self.text, one) for one in bodies
-            if re.search(r"\bextern\s+__shared__", self._uncommented[one.start : one.end])
-        )  # fmt: skip
+        return {
+            function_name(self.text, one): body for one in bodies
+            if re.search(r"\bextern\s+__shared__", body := self._uncommented[one.start : one.end])
+        }  # fmt: skip
 
     @cached_property
     def code(self) -> str:
@@ -192,6 +194,10 @@ class _Host:
         for found in re.finditer(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+(=[ \t]*\w+)", self._uncommented, re.MULTILINE):
             if re.search(rf"\b{found[1]}\b", self.code):
                 yield from self._told(found.start(), f"the macro {found[1]} stands for `{found[2]}`, with its =.")
+        number = r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+((?:\d[\w.]*|\([^()\n]*\))[ \t]*;)[ \t]*\r?$"
+        for found in re.finditer(number, self._uncommented, re.MULTILINE):
+            if re.search(rf"\b{found[1]}\b[ \t]*[^;}}\s\w]", self.code):
+                yield from self._told(found.start(), f"the macro {found[1]} stands for `{found[2]}`, with its ;.")
 
     def launches(self) -> Iterator[CompilerWarning]:
         """Return what is wrong with the sizes and arguments of launches."""
@@ -210,12 +216,25 @@ class _Host:
             if len(sizes) == 2 and name in self._with_dynamic_memory and not macro:
                 told = f"`{name}` has an extern __shared__ array: the launch gives its bytes as the third size."
                 yield from self._told(found.start(), told)
+            elif len(sizes) > 2 and name in self._with_dynamic_memory and "sizeof" not in found[2]:
+                block, size = self._numbers(sizes[1]), self._number(sizes[2], 0)
+                if sizes[1] == sizes[2]:
+                    block = block or (size,) if size else block
+                if (
+                    block
+                    and size
+                    and (sentence := shared_in_elements(self.text, self._with_dynamic_memory[name], prod(block), size))
+                ):
+                    yield from self._told(found.start(), sentence)
             variable = kernel.template or any("=" in one or "..." in one for one in kernel.written)
             compares = re.search(r"<|(?<!-)>", "".join(given)) is not None
             if not variable and not compares and len(given) != len(kernel.parameters):
                 has, passes = _counted(len(kernel.parameters), "parameter"), _counted(len(given), "argument")
                 told = f"`{name}` has {has}, and this launch passes {passes}."
                 yield from self._told(found.start(), told)
+            elif not variable and not compares:
+                for sentence in wrong_arguments(self.text, self._words, name, kernel.written, given):
+                    yield from self._told(found.start(), sentence)
             for each in given:
                 plain = each.strip()[1:].strip() if each.strip().startswith("&") else ""
                 if plain and self._side(plain) == "device" and not re.search(r"\*\s*\*|&", " ".join(kernel.written)):
@@ -418,7 +437,7 @@ class _Host:
             return None  # perhaps several of this name
         host = re.search(_OF_HOST.format(name), self._words) is not None
         device = re.search(_OF_GPU.format(name), self._words) is not None
-        plain = name in self._allocated
+        plain = name in self._allocated and not re.search(_OF_BOTH.format(name), self._words)
         assigned = len(re.findall(rf"(?<![\w.]){name}\s*=(?!=)", self._words))
         if host and not device and assigned <= 1:
             return "host"

@@ -180,9 +180,12 @@ def _unnamed(text: str, file_name: str, name: str, declared: Declared) -> str:
 
 def _usual(declared: Declared, called: Collection[str] = ()) -> str:
     """Return examples of a template's arguments. `called`: the types of function objects."""
-    types = (_FUNCTOR if _name(one) in called else USUAL_TYPE for one in declared.template)
+    wanted = list(declared.template)
+    while wanted and _default(wanted[-1]):
+        wanted.pop()
     return ", ".join(
-        kind if _type_parameter(one) else USUAL_SIZE for one, kind in zip(declared.template, types, strict=True)
+        _default(one) or ((_FUNCTOR if _name(one) in called else USUAL_TYPE) if _type_parameter(one) else USUAL_SIZE)
+        for one in wanted
     )
 
 
@@ -223,6 +226,7 @@ def _instance(file: _File, name: str, declared: Declared) -> tuple[str | None, s
     ]
     while given and given[-1] is None and "=" in declared.template[len(given) - 1]:
         given.pop()
+    given = [one or _default(own) for one, own in zip(given, declared.template, strict=False)]  # before a deduced one
     return None if None in given else f"{name}<{', '.join(map(str, given))}>", open_types
 
 
@@ -375,6 +379,10 @@ class _File:
 
 def _type_parameter(written: str) -> bool:
     return re.match(r"\s*(?:typename|class)\b", written) is not None
+
+
+def _default(written: str) -> str | None:
+    return written.partition("=")[2].strip() or None
 
 
 def _name(written: str) -> str:

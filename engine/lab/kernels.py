@@ -52,8 +52,8 @@ from engine.lab.marks import CompilerWarning
 from engine.lab.reads import Reads
 from engine.lab.recording import block_of, debugger_of, recorder_of, unoptimised, watched
 from engine.lab.setups import check_right, right_of
-from engine.lab.signatures import Parameter, bare, kernels_in
-from engine.lab.structures import Field, element_of, fields_in, layout
+from engine.lab.signatures import Parameter, bare, kernels_in, only_kernel
+from engine.lab.structures import Field, element_of, fields_in, layout, vector_fields
 from engine.machine.devices import gpus
 from engine.model.estimate import Estimate, estimate
 from engine.model.estimate import gpu as estimated_gpu
@@ -500,11 +500,11 @@ class OwnKernel:
         return handed, Launch(self.symbol, self.source, *sizes, (), cooperative, shared)
 
     def _fields(self, number: int) -> tuple[Field, ...]:
-        """Return the fields of parameter `number`, if it is a struct of the file."""
+        """Return the fields of parameter `number`, if it is a struct of the file or one of CUDA's vectors."""
         written = _written(self)
         fields = fields_in(self.text, written[number]) if written else {}
         if not fields:
-            return ()
+            return vector_fields(self.text, written[number]) if written else ()
         scope = kernels_in(self.text)[bare(self.name)].scope
         found = layout(self.source, written[number], scope, tuple(fields))
         return tuple(replace(one, element=_pointed(self.text, fields[one.name])) for one in found)
@@ -560,10 +560,13 @@ def _pointed(text: str, written: str) -> str:
 def kernel(source: str | Path, name: str | None = None, *, called: str | None = None) -> OwnKernel:
     """Return the kernel `name` of a .cu file or of a text; None: its only one. `called`: the file's name in messages.
 
-    A template needs its arguments: "sum<float, 128>". Host code, host headers and `main` are ignored. NotRunnable: no
-    such file or kernel, or a file that is too long. CompileError: with the line.
+    A template needs its arguments: "sum<float, 128>". "own::sum" and "sum(const float *, int)" choose among kernels of
+    one name; the kernel's text is then without the others. Host code, host headers and `main` are ignored. NotRunnable:
+    no such file or kernel, or a file that is too long. CompileError: with the line.
     """
     file_name, text, said = read_source(source)
+    if name is not None:
+        text, name = only_kernel(text, called or file_name, name)
     made = compilation(called or file_name, text, name)
     return _kernels(text, made, said)[0]
 

@@ -31,6 +31,7 @@ from engine.lab.top_level import (
     uncommented,
 )
 from engine.records import CompileError, Source
+from engine.records.words import source_lines
 
 _IN_LAYOUT = frozenset(("virtual", "override", "final"))  # a class with these member names
 _CONSTANT = frozenset(("const", "constexpr", "static_assert", "concept"))
@@ -52,6 +53,7 @@ _OWN = re.compile(r"\.(?:h|hh|hpp|hxx|cuh|cu|inl|c|cc|cpp|cxx)$")
 # Member functions of a struct need no __device__; nvcc's predefined macros on Linux; errors that nvcc only warns of.
 _OPTIONS = (
     "-default-device", "--device-int128", "-D__linux__", "-D__unix__", "-D__NVCC__", "-Dregister=", "-D__asm__=asm",
+    "-D__const__=const", "-D__const=const", "-D__signed__=signed", "-D__extension__=",
 )  # fmt: skip
 _NEWER = ("--std=c++20",)  # nvcc takes some of C++20 without this option
 _CPP_20 = re.compile(
@@ -60,6 +62,7 @@ _CPP_20 = re.compile(
 )
 _LESS = ("--Ofast-compile=mid",)  # a fifth of the time if loops unroll to a megabyte
 _GLUED = re.compile(r'\bextern[ \t]("C(?:\+\+)?")(?=\w)')  # like a literal with a suffix
+_OF_LIBRARY = re.compile(r"\b__declspec[ \t]*\([ \t]*dll(?:im|ex)port[ \t]*\)")  # of Windows
 _OF_INSTANCE = re.compile(r"__nv_name_map\((\d+)\): error: ([^\n]+)")
 _UNSEEN_SPACE = 'error: name followed by "::" must be'
 _UNNAMED = re.compile(r'__nv_name_map\(\d+\): error: .*?"(\w+)" (?:is undefined|must)')
@@ -100,7 +103,7 @@ _CPP = frozenset(("struct", "class", "union", "enum", "typedef", "using", "templ
 
 def device_part(text: str) -> str:
     """Return `text` without host functions, host variables and host headers."""
-    text = _GLUED.sub(r"extern\1 ", text)
+    text = _OF_LIBRARY.sub(lambda found: " " * len(found[0]), _GLUED.sub(r"extern\1 ", text))
     for one in declarations(text):
         if not _kept(one):
             text = blanked(text, one.start, one.end)
@@ -246,7 +249,7 @@ def compiled_for_device(name: str, text: str, names: tuple[str, ...] = (), hurri
                 continue
             gone = None if failed.line is None else _of_host(source.text, failed.line)
             if gone is not None:
-                dropped |= {word: failed for word in gone.words if word not in _CPP}
+                dropped |= dict.fromkeys(_names(source.text, gone), failed)
             else:
                 error = better_reason(source.text, failed, dropped, whole)
                 gone = _of_device(source.text, failed.line, str(failed))
@@ -299,11 +302,17 @@ def _without_host_library(text: str, error: CompileError) -> tuple[str, set[str]
     words: set[str] = set()
     lines = {int(line) for line, what in _NOT_OF_STD.findall(error.log) if not header_for(what, False)}
     for line in sorted(lines, reverse=True):
-        gone = _of_host(text, line)
+        gone = _of_host(text, line) if source_lines(text)[line - 1].strip() else None  # else it is gone already
         if gone is not None:
-            words |= {*gone.words} - _CPP
+            words |= _names(text, gone)
             text = _without(text, gone)
     return text, words
+
+
+def _names(text: str, one: Declaration) -> set[str]:
+    """Return the names of a declaration: of a function its own, and no types of its parameters."""
+    name = function_name(text, one) if one.kind == "function" else ""
+    return {name} if name else {*one.words} - _CPP
 
 
 def missing_header(name: str, line: int | None) -> CompilerWarning:

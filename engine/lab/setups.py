@@ -42,10 +42,11 @@ from engine.lab.signatures import (
     kernels_in,
     multiple,
     numbers_in,
+    only_kernel,
     strides,
 )
 from engine.lab.statements import one_statement
-from engine.lab.structures import Element, element_of, fields_in, length_of, mixed_element
+from engine.lab.structures import Element, element_of, fields_in, length_of, mixed_element, vector_fields
 from engine.lab.top_level import declarations, parts, uncommented
 from engine.records import Array, Check, NotRunnable
 
@@ -164,6 +165,9 @@ def propose_setup(text: str, kernel: str = "") -> Setup:
     kernels = kernels_in(text)
     if not kernels:
         raise NotRunnable("There is no kernel here yet: a function with __global__ in front.")
+    if bare(kernel) in kernels:
+        text = only_kernel(text, "This text", kernel)[0]
+        kernels = kernels_in(text)
     name = kernel if bare(kernel) in kernels else next(iter(kernels))
     side, plane = _tile(text, name), _is_plane(text, name)
     threads = None if plane else block_in(text, bare(name), _numbers(text, name))
@@ -194,7 +198,7 @@ def propose_setup(text: str, kernel: str = "") -> Setup:
     ]  # fmt: skip
     passed = [
         own
-        if own == "{}" or (one is None and own == _FACTOR)
+        if own == "{}" or (one is None and (own == _FACTOR or _is_vector(own)))
         else _as_on_host(own if one is AS_PROPOSED else allocated, one)
         for own, allocated, one in zip(given, exact, found.arguments, strict=False)
     ]
@@ -213,9 +217,17 @@ def propose_setup(text: str, kernel: str = "") -> Setup:
     )  # fmt: skip
 
 
+def _is_vector(word: str) -> bool:
+    """Return whether a proposed argument is one of CUDA's vectors: values without an array."""
+    return word.startswith("{") and "[" not in word
+
+
 def _over_planes(found: HostLaunch) -> bool:
-    """Return whether the number of blocks grows with the square of n."""
-    few, many = (prod(evaluate(str(one), {"n": n}) for one in found.grid or ()) for n in (1 << 10, 1 << 12))
+    """Return whether the number of blocks grows with the square of n, as far as it can be computed."""
+    try:
+        few, many = (prod(evaluate(str(one), {"n": n}) for one in found.grid or ()) for n in (1 << 10, 1 << 12))
+    except NotRunnable:
+        return False
     return many > 8 * few
 
 
@@ -463,6 +475,8 @@ def _propose_arguments(text: str, name: str, declared: Declared, size: str, exac
 
 def _propose_any(text: str, written: str, size: str, fill: str, whole: str) -> str:
     """Propose an argument, or the fields of a struct of the text that is passed by value."""
+    if vector := vector_fields(text, written):
+        return f"{{{', '.join(_FACTOR if one.kind == 'f' or one.size == 1 else whole for one in vector)}}}"
     fields = None if "*" in written or "[" in written else fields_in(text, written)
     if fields is None:
         return _propose_argument(text, written, size, fill, whole)

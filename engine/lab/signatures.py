@@ -8,8 +8,10 @@ from dataclasses import dataclass, replace
 
 from engine.catalogue.entries import MAX_BLOCK
 from engine.lab.top_level import (
+    EXPLICIT,
     Declaration,
     after_template,
+    blanked,
     body_start,
     declarations,
     expanded,
@@ -18,12 +20,14 @@ from engine.lab.top_level import (
     template_parameters,
     uncommented,
 )
+from engine.records import NotRunnable
 
 _PARAMETER = re.compile(r"\.param\s+(?:\.align\s+\d+\s+)?\.([a-z]+)(\d+)[^,\[\n]*?\s(\w+)(?:\[(\d+)\])?\s*(?:,|$)")
 _ATTRIBUTE = re.compile(
     r"\b(?:__(?:launch_bounds|cluster_dims|block_size|attribute|align)__|__(?:attribute|declspec)|alignas)\s*\("
 )
 _ABOUT = re.compile(r"\[\[[^\[\]]{0,99}\]\]|__(?:grid_constant|restrict)__|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
+_DIRECTIVE = re.compile(r"^[ \t]*#[^\n]*", re.MULTILINE)
 _ASSIGNED = re.compile(r"(?<![\w.\]])(\w+)\s*=(?!=)\s*([^;]{1,300})")
 _INDEX = re.compile(r"\[([^\[\];]{0,200}(?:\[[^\[\];]{0,200}\][^\[\];]{0,200})?)\]")
 
@@ -35,6 +39,9 @@ _NUMBER = re.compile(
 )
 _OWN_THREAD = re.compile(r"(\w+)\s*=\s*(?:\(\s*\w+\s*\)\s*)?threadIdx\s*\.\s*x\s*[;,]")
 _WRITES = re.compile(r"(?:\s*\[[^\[\]]{0,200}\]|\.\w+)*\s*(?:(?:<<|>>|[-+*/%&|^])?=(?!=)|\+\+|--)")
+_ASKED = re.compile(r"((?:\w*::)+)?(\w+)\s*(<.*>)?\s*(\(.*\))?", re.DOTALL)
+_LAST = "int|float|double|char|short|long|bool|unsigned|signed|const"  # words that are no parameter's name
+_SPECIAL = re.compile(r"template\s*<\s*>")  # for some arguments of a template
 _LONGEST_INDEX, _LONGEST_ATTRIBUTE = 400, 1000
 
 
@@ -121,7 +128,7 @@ def _head(text: str, one: Declaration) -> tuple[str, re.Match[str] | None]:
 
 def _plain(head: str) -> str:
     """Return a declaration without attributes and comments."""
-    head = _ABOUT.sub(" ", head)
+    head = _DIRECTIVE.sub(" ", _ABOUT.sub(" ", head))
     while found := _ATTRIBUTE.search(head):
         inside = _bracketed(head[found.end() : found.end() + _LONGEST_ATTRIBUTE])
         head = f"{head[: found.start()]} {head[found.end() + len(inside) + 1 :]}"
@@ -141,8 +148,83 @@ def is_read(text: str, kernel: str, parameter: str) -> bool:
 
 
 def bare(kernel: str) -> str:
-    """Return a kernel's name without template arguments and namespaces."""
-    return kernel.partition("<")[0].strip().rpartition("::")[2]
+    """Return a kernel's name without template arguments, namespaces and a list of parameters."""
+    return re.split(r"[<(]", kernel, maxsplit=1)[0].strip().rpartition("::")[2]
+
+
+def only_kernel(text: str, file_name: str, name: str) -> tuple[str, str]:
+    """Return the text without the other kernels that share the name, and the name without a list of parameters.
+
+    `name`: "scale(double *, int)" or "own::scale" chooses among kernels with one name, "scale<4>" among templates; all
+    are one if `name` is "scale". NotRunnable: no kernel of this name has these parameters or this namespace.
+    """
+    asked = _ASKED.fullmatch(name.strip())
+    if asked is None or (asked[1] is None and asked[3] is None and asked[4] is None):
+        return text, name
+    scope, plain, arguments, listed = asked[1], asked[2], asked[3] or "", asked[4]
+    every = [one for one in namesakes(text) if function_name(text, one) == plain]
+    templates = [one for one in every if one.words[:1] == ("template",)] if arguments else []
+    wanted = None if listed is None else [_squeezed(one.replace("[]", "*")) for one in parts(listed[1:-1])]
+    kept = [
+        one
+        for one in templates or every
+        if (scope is None or f"::{one.scope}::".endswith(f"::{scope}".replace("::::", "::")))
+        and (wanted is None or _has_parameters(_written(text, one), wanted))
+    ]
+    if every and not kept:
+        *first, last = (f"{called_in_full(text, one)} in line {text.count(chr(10), 0, one.start) + 1}" for one in every)
+        listed = f"{', '.join(first)} and {last}" if first else last
+        raise NotRunnable(f"{file_name} has no kernel named {name}; it has {listed}.")
+    for one in every:
+        text = text if one in kept else blanked(text, one.start, one.end)
+    own = f"{kept[0].scope}::{plain}" if kept and scope and kept[0].scope else plain
+    return text, f"{own}{arguments}"
+
+
+def namesakes(text: str) -> list[Declaration]:
+    """Return the kernels of a text in order, without instances and specialisations of templates, and without those that
+    an #if leaves out."""
+    return [
+        one
+        for one in declarations(text)
+        if "__global__" in one.words
+        and one.called
+        and not EXPLICIT.match(text, one.start)
+        and not _SPECIAL.match(text, one.start)
+        and not is_left_out(text, one.start)
+    ]
+
+
+def called_in_full(text: str, one: Declaration) -> str:
+    """Return the name by which `only_kernel` finds a kernel: with its namespaces and the types of its parameters."""
+    scope = f"{one.scope}::" if one.scope else ""
+    return f"{scope}{function_name(text, one)}({', '.join(map(_type_of, _written(text, one)))})"
+
+
+def _written(text: str, one: Declaration) -> list[str]:
+    """Return the parameters of a function as the file writes them."""
+    head, named = _head(text, one)
+    return [part.strip() for part in parts(_bracketed(head[named.end() :]))] if named else []
+
+
+def _type_of(parameter: str) -> str:
+    """Return a parameter as written, without its name: `float *` of `float a[]`."""
+    whole = " ".join(re.sub(r"=.*", "", parameter, flags=re.DOTALL).split())
+    named, array = re.fullmatch(r"(.*?)((?: ?\[[^\]]*\])*)", whole).groups()  # type: ignore[union-attr]
+    kind = re.sub(rf"(?<=[\w>*& ])\b(?!(?:{_LAST})\b)\w+$", "", named).strip()
+    return f"{kind} *" if array else kind
+
+
+def _has_parameters(written: Sequence[str], wanted: Sequence[str]) -> bool:
+    return len(written) == len(wanted) and all(
+        each in (_squeezed(own), _squeezed(_type_of(own))) for own, each in zip(written, wanted, strict=True)
+    )
+
+
+def _squeezed(parameter: str) -> str:
+    """Return a type in one spelling."""
+    plain = re.sub(r"\bunsigned int\b", "unsigned", re.sub(r"\b__restrict(?:__)?(?=\W|$)", " ", parameter))
+    return re.sub(r"\s*([*&<>,:])\s*", r"\1", " ".join(plain.split()))
 
 
 def parameters(ptx: str, symbol: str, names: tuple[str, ...]) -> tuple[Parameter, ...]:

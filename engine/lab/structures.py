@@ -41,7 +41,9 @@ _TYPES = {"float": "float32", "double": "float64", "half": "float16", "__half": 
           **{f"{kind}{bits}_t": f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)}}  # fmt: skip
 _COMPLEX = {"cuComplex": "float", "cuFloatComplex": "float", "cufftComplex": "float", "cuDoubleComplex": "double",
             "cufftDoubleComplex": "double"}  # fmt: skip
+_COMPONENTS = "xyzw"
 _VECTOR = re.compile(r"(?:__)?(u?(?:char|short|int|long)|longlong|ulonglong|float|double|half|nv_bfloat16)([1-4])")
+_PRIVATE = re.compile(r"((?<!enum )\bclass\s+\w[^;{}()]*\{)")  # its first fields are private
 _LONG = {"longlong": "long", "ulonglong": "ulong"}
 _DEEPEST = 6  # names of one type
 
@@ -87,6 +89,8 @@ def element_of(text: str, written: str, depth: int = 0) -> Element | None:
             return Element(_TYPES[_LONG.get(vector[1], vector[1])], int(vector[2]))
         if word in _COMPLEX:
             return Element(_TYPES[_COMPLEX[word]], 2)
+        if word == "dim3":
+            return Element("uint32", 3)
     if not words:
         return None
     name = words[0]
@@ -130,16 +134,30 @@ def length_of(field: str) -> int:
     return prod(size or 0 for size in sizes)
 
 
-def fields_in(text: str, written: str) -> dict[str, str] | None:
-    """Return the fields of the struct that a parameter's words name: each as written, by its name; {} of a functor;
-    None: the text does not declare it, or it is an enumeration."""
+def fields_in(text: str, written: str, depth: int = 0) -> dict[str, str] | None:
+    """Return the fields of the struct that a parameter's words name, after those of its base classes: each as written,
+    by its name; {} of a functor; None: the text does not declare it, or it is an enumeration."""
     words = re.findall(r"\w+", _ABOUT.sub(" ", written).partition("<")[0])
-    for one in declarations(text) if words else ():
+    for one in declarations(text) if words and words[0] not in _TYPES else ():
         named = one.kind == "type" and words[0] in one.words and "enum" not in one.words
-        if named and "{" in text[one.start : one.end]:
-            return {name: field for own in members(text, one) if own.kind == "variable" and not own.body
-                    for name, field in _split(uncommented(text[own.start : own.end]))}  # fmt: skip
+        head, opened, _ = text[one.start : one.end].partition("{")
+        if named and opened:
+            found: dict[str, str] = {}
+            for base in parts(uncommented(head).replace("::", " ").partition(":")[2]) if depth < _DEEPEST else ():
+                found |= fields_in(text, (base.partition("<")[0].split() or [""])[-1], depth + 1) or {}
+            return found | {name: field for own in members(text, one) if own.kind == "variable" and not own.body
+                            for name, field in _split(uncommented(text[own.start : own.end]))}  # fmt: skip
     return None
+
+
+def vector_fields(text: str, written: str) -> tuple[Field, ...]:
+    """Return the fields x, y, z and w of a parameter that is one of CUDA's vectors, such as float3 or dim3; none of
+    another type."""
+    one = None if re.search(r"[*\[]", written) or fields_in(text, written) else element_of(text, written)
+    if one is None or not 1 < one.count <= len(_COMPONENTS):
+        return ()
+    size, kind = np.dtype(one.kind).itemsize, "f" if one.kind in ("float32", "float64") else "u"
+    return tuple(Field(name, at * size, size, kind) for at, name in enumerate(_COMPONENTS[: one.count]))
 
 
 def _split(declared: str) -> list[tuple[str, str]]:
@@ -167,7 +185,9 @@ def _layout(source: Source, kind: str, names: tuple[str, ...]) -> tuple[Field, .
     fields = (f"decltype((({kind} *)0)->{name})" for name in names)
     asked = ", ".join(f"alignof({field}), sizeof({field}), _field<{field}>::kind" for field in fields)
     question = f"\n{_KINDS}\n__device__ unsigned long long {_ASKED}[] = {{ sizeof({kind}), {asked} }};\n"
-    ptx = compile_here(replace(source, text=source.text + question, names=()), EMULATED_ARCHITECTURE).ptx.decode()
+    text = _PRIVATE.sub(r"\1 public:", source.text) + question
+    options = (*source.options, "-Dprivate=public", "-Dprotected=public")
+    ptx = compile_here(replace(source, text=text, names=(), options=options), EMULATED_ARCHITECTURE).ptx.decode()
     found = re.search(rf"\.b8 {_ASKED}\[(\d+)\] = \{{([^}}]*)\}};", ptx)
     if not found:
         raise CompileError("", "")

@@ -74,6 +74,9 @@ class Declaration:
         return "function" if self.called else "variable"
 
 
+_MADE_INSTANCE = re.compile(r"(?:\\\n|\s)*template\s(?!\s*<)[^{]*;(?:\\\n|\s)*\Z")  # in the body of a macro
+
+
 @lru_cache(maxsize=32)  # the form and the checks ask about the same few texts dozens of times
 def declarations(text: str) -> tuple[Declaration, ...]:
     """Return the declarations of all namespaces and linkage blocks, in order.
@@ -84,7 +87,7 @@ def declarations(text: str) -> tuple[Declaration, ...]:
     meant: dict[str, tuple[str, ...]] = {}
     for name, _, body in defined:  # in one branch of an #if often as nothing
         meant[name] = (*meant.get(name, ()), *_SPECIFIER.findall(body))
-    whole = {name for name, _, body in defined if meant[name] and "{" in body}
+    whole = {name for name, _, body in defined if (meant[name] and "{" in body) or _MADE_INSTANCE.match(body)}
     return tuple(
         replace(one, words=(*one.words, *(word for name in one.words for word in meant.get(name, ()))))
         for one in _declarations(text, whole)
@@ -354,13 +357,18 @@ def closing_bracket(text: str, place: int) -> int:
 
 
 def parts(inside: str) -> list[str]:
-    """Split a text at the commas outside all brackets; a shift to the left is none, nor is an arrow."""
-    found, depth, start, shifts = [], 0, 0, {one.start() for one in _SHIFT.finditer(inside)}
+    """Split a text at the commas outside all brackets; a shift is none, nor is an arrow."""
+    found, opened, start, shifts = [], list[str](), 0, {one.start() for one in _SHIFT.finditer(inside)}
     shifts |= {place + 1 for place in shifts}
     for place, letter in enumerate(inside):
-        closes = letter in ")>]}" and not (letter == ">" and inside[place - 1 : place] == "-")
-        depth += (letter in "(<[{" and place not in shifts) - closes
-        if letter == "," and not depth:
+        if letter in "(<[{" and place not in shifts:
+            opened.append(letter)
+        elif letter in ")]}":  # a < that is still open compares
+            while opened and opened.pop() == "<":
+                pass
+        elif letter == ">" and opened[-1:] == ["<"] and inside[place - 1 : place] != "-":
+            opened.pop()
+        if letter == "," and not opened:
             found.append(inside[start:place])
             start = place + 1
     return [part for part in [*found, inside[start:]] if part.strip() and part.strip() != "void"]

@@ -22,6 +22,7 @@ int main() {
 """
 LAUNCH, TO, BACK = "f<<<N / threads, threads>>>(d, N)", "cudaMemcpy(d, h, N * sizeof(float), cudaMemcpyHostToDevice)", (
     "cudaMemcpy(h, d, N * sizeof(float), cudaMemcpyDeviceToHost)")  # fmt: skip
+DYNAMIC = "__global__ void g(float *e) {{ extern __shared__ {} s[]; e[0] = s[0]; }}\nint main() {{ g<<<{}>>>(0);".format
 # old, new words -> (line, what the sentence names)
 MISTAKES = {
     (LAUNCH, "f<<1, 32>>(d, N)"): (10, ("three brackets",)),
@@ -73,6 +74,13 @@ MISTAKES = {
         6, ("quotes", "c")),
     ("{ int i", "{ extern __shared__ int s[]; int i"): (10, ("third size", "`f`")),
     ("#define N 4096", "#define N = 4096"): (2, ("`= 4096`",)),
+    ("#define N 4096", "#define N 4096; // elements"): (2, ("`4096;`",)),
+    ("#define N 4096", "#define N (64 * 64);"): (2, ("`(64 * 64);`",)),
+    (LAUNCH, "f<<<N / threads, threads>>>(threads, d)"): (10, ("`d` is a pointer", "`n` of f is a number")),
+    (LAUNCH, "f<<<N / threads, threads>>>(d, &threads)"): (10, ("`&threads` is a pointer", "`n`")),
+    (LAUNCH, "f<<<N / threads, threads>>>(4096, N)"): (10, ("`4096` is a number", "`a` of f is a pointer")),
+    (LAUNCH, "int *e; f<<<1, 1>>>(e, N)"): (10, ("`e` points to int", "`a` of f to float")),
+    ("int main() {", DYNAMIC("float", "1, 64, 64")): (5, ("third size", "64 bytes hold 16 elements of `s`")),
 }  # fmt: skip
 
 
@@ -90,6 +98,19 @@ def test_a_mistake_in_host_code_has_a_sentence_at_its_line(changed: tuple[str, s
 
 RIGHT = {
     "as it is": ("", ""),
+    "a shift in a size": (LAUNCH, "f<<<((N>>1)+255)/256,threads>>>(d, N)"),
+    "managed on some GPUs": (
+        "cudaMalloc(&d, N * sizeof(float));",
+        "if (N) cudaMallocManaged(&d, 4); else cudaMalloc(&d, 4); memcpy(h, d, 4);",
+    ),
+    "a macro that ends a statement": ("#define N 4096", "#define END 0;\n#define N 4096\nint end() { return END }"),
+    "a null pointer": (LAUNCH, "f<<<1, 1>>>(0, N); f<<<1, 1>>>(NULL, N); f<<<1, 1>>>(nullptr, 7)"),
+    "numbers become numbers": (LAUNCH, "float x = 2; f<<<1, 1>>>(d, x); f<<<1, 1>>>(d, 2.5f)"),
+    "a product is no pointer": (LAUNCH, "int m = 2, e = 3; f<<<1, 1>>>(d, e); int z = (m * e)"),
+    "two variables of a name": (LAUNCH, "{ int e; } { float *e; f<<<1, 1>>>(e, N); }"),
+    "shared bytes of characters": ("int main() {", DYNAMIC("char", "1, 64, 64")),
+    "shared bytes for fewer elements": ("int main() {", DYNAMIC("float", "1, 64, 128")),
+    "shared bytes with sizeof": ("int main() {", DYNAMIC("float", "1, 4, sizeof(float)")),
     "a size of a loop": (LAUNCH, "for (int t = 2048; t > 32; t /= 2) f<<<1, t>>>(d, N)"),
     "a size that is checked": ("threads = 256;", "full = 2048; int threads = full > 1024 ? 1024 : full;"),
     "a size of a caller": ("int main() {", "void g(float *d, int threads) { f<<<1, threads>>>(d, N); }\nint main() {"),

@@ -137,3 +137,23 @@ template <class B> void after(B b) { }
     assert len(file.text) > len(text)
     assert [function_name(file.text, one) for one in file.declared if one.called] == ["k", "run", "after"]
     assert file.text[file.declared[-1].start :].startswith("template <class B>")
+
+
+@pytest.mark.parametrize(
+    ("template", "launch", "name"),
+    [
+        ("int B = 64, typename T", "", "k<64, float>"),
+        ("int B = 64, typename T", "double *d; k<<<1, 2>>>(d);", "k<64, double>"),
+        ("typename T, int B = 64", "", "k<float>"),
+        ("int B = 64, int C", "", "such as k<64, 128>."),
+        ("int B, int C = B * 2", "", "such as k<128>."),
+    ],
+)
+def test_defaults_before_other_arguments_are_taken(template: str, launch: str, name: str) -> None:
+    kind = "T" if "T" in template else "float"
+    text = f"template <{template}> __global__ void k({kind} *a) {{ a[0] = B; }}\nint main() {{ {launch} }}\n"
+    try:
+        told = named_kernel(text, "kernel.cu", None).name
+    except NotRunnable as refusal:
+        told = str(refusal)
+    assert told.endswith(name)

@@ -590,3 +590,98 @@ def test_a_kernel_may_have_the_name_of_a_function_of_cuda() -> None:
     )
     assert [one.name for one in kernels(text)] == ["any", "f", "max"]
     assert engine.kernel(text, "max").symbol != engine.kernel(text, "any").symbol
+
+
+NAMESAKES = """namespace a { __global__ void k(float *y) { y[0] = 1; } }
+namespace b { namespace c { __global__ void k(float *y) { y[0] = 2; } } }
+__global__ void k(float *y, int n) { y[0] = 3; }
+template <int N> __global__ void k(float y[]) { y[0] = N; }
+template <int N> __global__ void k(const unsigned int *__restrict__ n, float *y = 0) { y[0] = N + n[0]; }
+#if 0
+__global__ void k(float *y, int n) { y[0] = 9; }
+#endif
+"""
+
+
+@pytest.mark.sampled(quick=4)
+@pytest.mark.parametrize(
+    ("name", "right"),
+    [("k", 1), ("a::k", 1), ("c::k", 2), ("b::c::k", 2), ("::k(float *, int)", 3), ("k(float*,int n)", 3),
+     ("k<7>(float *)", 7), ("k<4>(const unsigned *, float *)", 9), ("::k<8>(float [])", 8)],
+)  # fmt: skip
+def test_of_kernels_with_one_name_the_asked_one_is_taken(name: str, right: int) -> None:
+    kernel = engine.kernel(NAMESAKES, name)
+    given = {"y": np.zeros(1, np.float32), "n": 5 if right == 3 else np.full(1, 5, np.uint32)}
+    assert kernel.run(1, 1, [given[one.name] for one in kernel.parameters]).arrays["y"].tolist() == [right]
+    assert [warning for warning in kernel.warnings if "not taken" in warning] == [] or name == "k"
+    assert len(propose_setup(NAMESAKES, name).arguments) == len(kernel.parameters)
+
+
+@pytest.mark.parametrize("name", ["d::k", "k(double *)", "k<3>(int)"])
+def test_kernels_with_one_name_are_listed_where_none_fits(name: str) -> None:
+    with pytest.raises(NotRunnable) as raised:
+        engine.kernel(NAMESAKES, name)
+    assert says("lab.namesakes", str(raised.value).replace(f"named {name};", "named d::k;"))
+
+
+def test_a_library_of_windows_and_the_types_of_bsd() -> None:
+    text = """#define API __declspec(dllexport)
+extern "C" __declspec( dllimport ) __device__ __host__ float outside(float);
+__global__ void k(u_int32_t *a, u_int8_t b) { a[0] = b; }
+extern "C" API int launch(u_int32_t *a) { k<<<1, 1>>>(a, 7); return 0; }
+"""
+    kernel = engine.kernel(text)
+    assert kernel.run(1, 1, (np.zeros(1, np.uint32), 7)).arrays["a"].tolist() == [7] and kernel.warnings == ()
+
+
+def test_a_member_function_of_the_host_is_removed_and_its_class_stays() -> None:
+    text = """class Big {
+public:
+    int a;
+    __host__ std::string name() const {
+        std::stringstream to;
+        to << std::hex << a;
+        return to.str();
+    }
+};
+std::vector<Big> many(Big a);
+__global__ void k(Big *b) { b[0].a += 1; }
+"""
+    assert engine.kernel(text).run(1, 1, (np.zeros(1, np.int32),)).arrays["b"].tolist() == [1]
+
+
+def test_the_reason_is_not_that_of_a_function_which_takes_the_type() -> None:
+    text = """std::vector<int> many(Big a);
+__global__ void k(Big *b) { b[0].a += 1; }
+"""
+    with pytest.raises(CompileError, match=r'line 2: identifier "Big" is undefined'):
+        engine.kernel(text)
+
+
+def test_words_of_gcc() -> None:
+    text = "__global__ void k(int *a) { __const__ int b = 2; __const __signed__ c = __extension__ -3; a[0] = b * c; }"
+    assert engine.kernel(text).run(1, 1, (np.zeros(1, np.int32),)).arrays["a"].tolist() == [-6]
+
+
+def test_a_macro_that_instantiates_a_host_function_is_left_out() -> None:
+    text = """template <int N> __global__ void many(int *a) { a[0] = N; }
+template <int N> void run(int *a) { many<N><<<1, 1>>>(a); }
+#define INSTANTIATE(N) \\
+    template void run<N>(int *);
+INSTANTIATE(4)
+INSTANTIATE(8)
+__global__ void k(int *a) { a[0] = 5; }
+"""
+    assert engine.kernel(text, "k").run(1, 1, (np.zeros(1, np.int32),)).arrays["a"].tolist() == [5]
+
+
+def test_the_name_of_a_kernel_may_stand_in_a_branch() -> None:
+    text = """__global__ void
+#if defined(FAST)
+fast
+#else
+slow
+#endif
+(int *a) { a[0] = 5; }
+"""
+    assert engine.kernel(text).run(1, 1, (np.zeros(1, np.int32),)).arrays["a"].tolist() == [5]

@@ -176,3 +176,13 @@ def test_a_refusal_shows_only_the_beginning_of_a_long_word(said: Callable[[], ob
 def test_a_field_whose_length_is_no_number_is_proposed_all_the_same(length: str) -> None:
     text = f"struct S {{ int a[{length}]; }};\n__global__ void k(S *x) {{ x[0].a[0] = 1; }}"
     assert propose_setup(text).kernel == "k"
+
+
+def test_a_grid_that_divides_by_0_at_a_large_n_is_proposed_and_refused_there() -> None:
+    text = """__global__ void k(float *a, int n) { a[threadIdx.x] = n; }
+void run(float *a, int n) { int per = (n + 7) / 8; int rows = 256 / per; k<<<(n + rows - 1) / rows, 256>>>(a, n); }
+"""
+    setup = propose_setup(text)
+    assert launching(setup, 1024).grid == (512,)
+    with refused("lab.divides-by-0", NotRunnable):
+        launching(setup, 4096)

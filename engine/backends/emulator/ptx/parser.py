@@ -45,6 +45,7 @@ from engine.backends.emulator.ptx.traits import check_instruction, check_targets
 
 _IGNORED = (".version", ".target", ".address_size", ".file", ".pragma", ".weak_alias", ".alias")
 _LABEL = re.compile(r"([$%A-Za-z_][\w$]*)\s*:(?!:)")
+_PART = re.compile(r"%\w+\.(?:b[0-3]|h[01])")  # of a video instruction
 _LATE = re.compile(r"(\w+(?:\.\w+)*?)\.(f16|f16x2|f32|f64)((?:\.(?:r[nzmp]|ftz|sat))+)")
 _FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', re.M)
 _LAST_LINE = 1 << 30  # larger numbers come from a #line directive
@@ -357,6 +358,8 @@ class _Parser:
                 return Special(text)
             if re.fullmatch(r"%[a-z]{1,3}\d+", text):
                 raise InvalidPtx(f"the register {text} is not declared", self.statements.line)
+            if _PART.fullmatch(text):
+                raise PtxError(f"{text} is a part of a register, which is not emulated", self.statements.line)
             raise PtxError(f"the register {text} is not emulated", self.statements.line)
         if text == "WARP_SZ":
             return Immediate(32)

@@ -57,6 +57,8 @@ INVALID = {
 BEYOND = {
     ".reg .b32 %x<99999999999>": "f declares more than 100,000 registers",
     ".reg .b128 %x": "registers of 128 bits are not emulated",
+    "vadd.u32.u32.u32 %r1, %r1.b0, %r2": "%r1.b0 is a part of a register, which is not emulated",
+    "vmin.s32.s32.s32 %r1.h1, %r1, %r2, %r1": "%r1.h1 is a part of a register",
     "ld.global.b128 %r1, [%rd1]": "moves 128 bits at once, which is not emulated",
     "red.global.v4.f32.add [%rd1], {%r1, %r1, %r1, %r1}": "is an atomic of several elements, which is not emulated",
     "suld.b.1d.b32.trap {%r1}, [%rd1, {%r1}]": "a surface, a gather from a texture or a map for the copy engine",
