@@ -18,7 +18,10 @@ from views.shared import rungs, work
 
 STYLE = Path(__file__).with_name("question.css")
 HANDS = "hands"
+ENDED = "Another page that presents has ended this question. Its votes are kept."
+ENDING = "This slide has ended the question of another page that presents. Its votes are kept."
 _SAID, _COUNTING = "said of the question", "question whose hands are counted"
+_HERE = "question on this slide"  # its lecture and its name
 
 
 def press(page: Page) -> None:
@@ -27,7 +30,11 @@ def press(page: Page) -> None:
     if not lecture or not work.is_presenting():
         return
     st.session_state[_COUNTING] = ""
-    if asked is not None and asked["name"] == _name(page) and asked["open"]:
+    lost = _is_lost(page, lecture, asked)
+    forget()
+    if lost:
+        st.session_state[_SAID] = ENDED
+    elif asked is not None and asked["name"] == _name(page) and asked["open"]:
         votes.close()
     elif page.covered:
         try:
@@ -36,6 +43,17 @@ def press(page: Page) -> None:
             st.session_state[_SAID] = str(refusal)
     else:
         votes.withdraw()
+
+
+def forget() -> None:
+    """Forget the question on this slide, as its own page ends it. For callbacks."""
+    st.session_state[_HERE] = None
+
+
+def _is_lost(page: Page, lecture: str, asked: Mapping[str, Any] | None) -> bool:
+    """Return whether another page has ended the question on this slide."""
+    here = (lecture, _name(page))
+    return st.session_state.get(_HERE) == here and (asked is None or (asked["lecture"], asked["name"]) != here)
 
 
 def count_hands(page: Page) -> None:
@@ -52,13 +70,19 @@ def show(page: Page) -> None:
     lecture, asked, said = tickets.lecture(), votes.now(), st.session_state.pop(_SAID, "")
     if not lecture or not work.is_presenting():
         return
-    if asked is not None and (asked["lecture"], asked["name"]) != (lecture, _name(page)):
+    here = (lecture, _name(page))
+    if _is_lost(page, lecture, asked):
+        said = ENDED
+    if asked is not None and (asked["lecture"], asked["name"]) != here:
+        if asked["open"] and st.session_state.get(_HERE) != (asked["lecture"], asked["name"]):
+            said = said or ENDING
         votes.withdraw()
         asked = None
     elif asked is not None and not page.covered and asked["right"] is None:
         votes.close()
         votes.answer(_question(page, asked["edges"]))
         asked = votes.now()
+    st.session_state[_HERE] = here if asked is not None else None
     if asked is None and not said:
         return
     st.html(STYLE)
@@ -100,7 +124,7 @@ def _html(asked: Mapping[str, Any], ticket: str) -> str:
     round = f" in round {asked['round']}" if asked["round"] > 1 else ""
     keys = "<kbd>Q</kbd> closes it, <kbd>H</kbd> counts hands" if asked["open"] else (
         "<kbd>Q</kbd> asks again, <kbd>→</kbd> shows the numbers" if kind == "closed" else "")  # fmt: skip
-    live = f' class="votes" data-ticket="{ticket}"' if asked["open"] else ""
+    live = f' class="votes" data-ticket="{ticket}" data-question="{escape(asked["name"])}"' if asked["open"] else ""
     return (
         f'<aside class="question {kind}" role="dialog" aria-label="Question"><h2>{escape(asked["text"])}</h2>'
         f'<ol>{rows}</ol><p class="because">{escape(asked["because"] or "")}</p>'

@@ -87,6 +87,11 @@ def is_led() -> bool:
     return presence.is_here(_leader)
 
 
+def may_be_ended_by(session: str) -> bool:
+    """Return whether no other page presents: of several, the last one to step leads."""
+    return _leader == session or not is_led()
+
+
 def is_at_hand() -> bool:
     """Return whether `now` answers without reading the store."""
     return time.monotonic() - _looked < FRESH_S
