@@ -22,6 +22,7 @@ ENDED = "Another page that presents has ended this question. Its votes are kept.
 ENDING = "This slide has ended the question of another page that presents. Its votes are kept."
 _SAID, _COUNTING = "said of the question", "question whose hands are counted"
 _HERE = "question on this slide"  # its lecture and its name
+_ENDED = "question that has ended"  # the slide that says so, and the sentence; a step or a press of Q takes it away
 
 
 def press(page: Page) -> None:
@@ -33,7 +34,7 @@ def press(page: Page) -> None:
     lost = _is_lost(page, lecture, asked)
     forget()
     if lost:
-        st.session_state[_SAID] = ENDED
+        _say_ended(page, ENDED)
     elif asked is not None and asked["name"] == _name(page) and asked["open"]:
         votes.close()
     elif page.covered:
@@ -47,13 +48,21 @@ def press(page: Page) -> None:
 
 def forget() -> None:
     """Forget the question on this slide, as its own page ends it. For callbacks."""
-    st.session_state[_HERE] = None
+    st.session_state[_HERE] = st.session_state[_ENDED] = None
 
 
 def _is_lost(page: Page, lecture: str, asked: Mapping[str, Any] | None) -> bool:
     """Return whether another page has ended the question on this slide."""
     here = (lecture, _name(page))
     return st.session_state.get(_HERE) == here and (asked is None or (asked["lecture"], asked["name"]) != here)
+
+
+def _say_ended(page: Page, sentence: str) -> None:
+    st.session_state[_ENDED] = _slide(page), sentence
+
+
+def _slide(page: Page) -> tuple[str, bool]:
+    return _name(page), page.covered
 
 
 def count_hands(page: Page) -> None:
@@ -72,10 +81,10 @@ def show(page: Page) -> None:
         return
     here = (lecture, _name(page))
     if _is_lost(page, lecture, asked):
-        said = ENDED
+        _say_ended(page, ENDED)
     if asked is not None and (asked["lecture"], asked["name"]) != here:
-        if asked["open"] and st.session_state.get(_HERE) != (asked["lecture"], asked["name"]):
-            said = said or ENDING
+        if asked["open"] and st.session_state.get(_HERE) not in (here, (asked["lecture"], asked["name"])):
+            _say_ended(page, ENDING)
         votes.withdraw()
         asked = None
     elif asked is not None and not page.covered and asked["right"] is None:
@@ -83,6 +92,8 @@ def show(page: Page) -> None:
         votes.answer(_question(page, asked["edges"]))
         asked = votes.now()
     st.session_state[_HERE] = here if asked is not None else None
+    slide, ended = st.session_state.get(_ENDED) or (None, "")
+    said = said or (ended if slide == _slide(page) else "")
     if asked is None and not said:
         return
     st.html(STYLE)

@@ -32,9 +32,10 @@ def said(page: AppTest) -> list[str]:
 @pytest.mark.parametrize("key", ["question", "next", "room"])
 def test_the_first_page_says_that_its_question_has_ended(first: AppTest, key: str, press: PRESS) -> None:
     other = opened(**{**HALL, "rung": "reduce_sequential"})
-    assert said(other) == [question.ENDING] and votes.now() is None
-    assert said(press(first, key)) == [question.ENDED] and votes.now() is None
-    assert said(first.run()) == []
+    assert said(other) == said(other.run()) == [question.ENDING], "a browser may run the script twice"
+    assert votes.now() is None
+    assert said(press(first, key)) == said(first.run()) == [question.ENDED] and votes.now() is None
+    assert said(press(first, "next")) == [] == said(press(press(other, "question"), "question"))
 
 
 def test_a_page_alone_says_nothing_of_the_kind(first: AppTest, press: PRESS) -> None:
