@@ -126,8 +126,12 @@ def test_results_of_another_text_are_grey_until_the_text_is_back(page: Page, add
     expect(outdated).to_have_count(1)
     before = page.locator(".st-key-labresults").evaluate("it => getComputedStyle(it, '::before').content")
     assert sentence("lab.outdated", before.strip('"'))
+    counts = page.locator(".heat .cm-gutterElement:visible span").first
+    assert "grayscale" in counts.evaluate("it => getComputedStyle(it).filter")
+    expect(page.locator("[data-part=told]")).to_contain_text("in an earlier text")
     page.locator("[data-part=undo]").click()
     expect(rest).to_have_count(1)
+    assert counts.evaluate("it => getComputedStyle(it).filter") == "none"
     typed(page, "a * x[i]", "b + ")
     checked(page, "does not compile")
     expect(rest).to_have_count(1)

@@ -108,7 +108,7 @@ class Editor {
       this.later('compile', COMPILE_MS, () => this.compile());
       this.later('tell', TELL_MS, () => this.tell());
     }
-    if (update.docChanged || update.selectionSet) this.say(this.tooLong() || this.marks.saidAt(this.view, this.counter), Boolean(this.tooLong()));
+    if (update.docChanged || update.selectionSet) this.say(this.tooLong() || this.saidHere(), Boolean(this.tooLong()));
   }
 
   // Mark what the compiler says of the text as it stands. A busy server does not answer: the next pause asks again.
@@ -123,13 +123,19 @@ class Editor {
     this.marks.typed(this.view, told.marks, doc);
     this.root.dataset.compiled = told.marks.length;
     const [first] = told.marks.filter(({ kind }) => kind === 'error');
-    this.hear(this.marks.saidAt(this.view, this.counter) || (first ? `Line ${first.line}. ${first.message}` : ''));
+    this.hear(this.saidHere() || (first ? `Line ${first.line}. ${first.message}` : ''));
   }
 
   // Whether the results beside the editor are of another text than this one; `surely`: it has just been changed.
   outdate(surely = false) {
     const told = window.kernelLadder.marks;
-    document.documentElement.toggleAttribute('data-outdated', told?.draft === this.draft && (surely || crc32(this.text) !== told.digest));
+    const old = told?.draft === this.draft && (surely || crc32(this.text) !== told.digest);
+    for (const place of [document.documentElement, this.root]) place.toggleAttribute('data-outdated', old);
+  }
+
+  // The sentences for the cursor's line; its count may be of the text before.
+  saidHere() {
+    return this.marks.saidAt(this.view, this.root.hasAttribute('data-outdated') ? `${this.counter}, in an earlier text` : this.counter);
   }
 
   tooLong() {
