@@ -7,7 +7,7 @@ import { definitionOf } from './definition.js';
 import { gutters } from './marks.js';
 import { copy, download, linkOf, read, tooLong } from './sharing.js';
 
-const KEEP_MS = 300, COMPILE_MS = 250, TELL_MS = 4000, MOST_TRIES = 10, SHORT = 4;
+const KEEP_MS = 300, COMPILE_MS = 250, TELL_MS = 4000, MOST_TRIES = 10, SHORT = 4, SEEN_PX = 160; // of a result
 const LEAVE = 'Escape, then Tab leaves the editor.';
 const editors = new WeakMap();
 
@@ -185,6 +185,7 @@ class Editor {
     if (told.number >= this.asked.number) {
       if (this.root.dataset.state === 'busy') this.say(told.said);
       else this.hear(told.said);
+      if (this.root.dataset.state === 'busy') this.later('see', COMPILE_MS, seeResult);
       this.root.dataset.state = 'done';
     }
   }
@@ -314,6 +315,12 @@ class Editor {
 // Whether one copy of a draft is newer than another: the server replaced its text later, or the browser stored it later.
 function newer(one, other) {
   return ((one.reset ?? 0) - (other.reset ?? 0) || one.at - other.at) > 0;
+}
+
+// Scroll until the result of a press is in sight: the form of the launch may have pushed it below the window.
+function seeResult() {
+  const below = (document.querySelector('.st-key-labresults')?.getBoundingClientRect().top ?? 0) + SEEN_PX - innerHeight;
+  if (below > 0) document.querySelector('.stMain').scrollBy({ top: below });
 }
 
 // The position at which the code begins, below a long comment at the top.
