@@ -51,8 +51,9 @@ class Signer:
 
     def issue(self, role: str, browser: str | None = None, now: float | None = None) -> str:
         """Return a token for a known browser, or for a new one."""
-        issued = int((time.time() if now is None else now) * 1000)
-        issued = max(issued, self._void.get(browser or "", 0) + 1)  # a sign-out may be of before the clock was set back
+        # A sign-out may be of a time before the clock was set back.
+        after = self._void.get(browser or "", 0) + 1
+        issued = max(int(time.time() * 1000), after) if now is None else int(now * 1000)
         payload = f"{role}.{browser or secrets.token_hex(8)}.{issued}"
         return f"{payload}.{self._signature(role, payload)}"
 
