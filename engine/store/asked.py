@@ -48,5 +48,5 @@ def all_of(lecture: str) -> list[Asked]:
 
 def last_of(lecture: str, guest: str) -> str:
     """Return when a guest last asked, "" if it has not."""
-    rows = read("SELECT MAX(utc) FROM asked WHERE lecture = ? AND guest = ?", lecture, guest)
-    return str(rows[0][0] or "") if rows else ""
+    rows = read("SELECT utc FROM asked WHERE lecture = ? AND guest = ? ORDER BY id DESC LIMIT 1", lecture, guest)
+    return str(rows[0][0]) if rows else ""

@@ -117,6 +117,15 @@ def test_typing_is_left_alone_and_the_keyboard_finds_its_way_out(page: Page, add
 
 
 @pytest.mark.thorough
+def test_a_check_scrolls_to_the_result_below_an_open_form(page: Page, address: str) -> None:
+    editor_at(page, f"{address}{SAXPY}")
+    page.locator(".st-key-launchform summary").click()
+    expect(page.get_by_role("textbox", name="Grid (blocks)")).to_be_visible()
+    checked(page, "Correct")
+    expect(page.locator(".insideanswer")).to_be_in_viewport()
+
+
+@pytest.mark.thorough
 def test_results_of_another_text_are_grey_until_the_text_is_back(page: Page, address: str) -> None:
     editor_at(page, f"{address}{SAXPY}")
     checked(page, "Correct")
@@ -126,8 +135,12 @@ def test_results_of_another_text_are_grey_until_the_text_is_back(page: Page, add
     expect(outdated).to_have_count(1)
     before = page.locator(".st-key-labresults").evaluate("it => getComputedStyle(it, '::before').content")
     assert sentence("lab.outdated", before.strip('"'))
+    counts = page.locator(".heat .cm-gutterElement:visible span").first
+    assert "grayscale" in counts.evaluate("it => getComputedStyle(it).filter")
+    expect(page.locator("[data-part=told]")).to_contain_text("in an earlier text")
     page.locator("[data-part=undo]").click()
     expect(rest).to_have_count(1)
+    assert counts.evaluate("it => getComputedStyle(it).filter") == "none"
     typed(page, "a * x[i]", "b + ")
     checked(page, "does not compile")
     expect(rest).to_have_count(1)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
+import streamlit as st
 
 from engine.catalogue import LADDERS
 from engine.commands.doctor import doctor
 from engine.history import records
 from engine.model.fit import judged_runs
+from engine.store import database
 from tests.second_record import GPU, NAME, file
 from tests.views.pages import asked, figures_of, html_of, messages_of, opened
 from views.access import visitor
@@ -26,6 +29,21 @@ def test_every_check_of_the_doctor_is_a_line() -> None:
     missing = [check for check in checks if not check.ok]
     assert html.count("To fix it") == sum(not check.optional for check in missing)
     assert html.count("not needed") == sum(check.optional for check in missing)
+
+
+@pytest.mark.parametrize("status", [0, 1, 2])
+def test_a_check_that_fails_is_listed_with_its_fix_and_the_stores_trouble_is_said(
+    status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = {"name": "history", "ok": not status, "detail": "full", "fix": "Make room.", "optional": False}
+    told = "" if status == 2 else json.dumps([row])
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: subprocess.CompletedProcess([], status, told, ""))
+    monkeypatch.setattr(database, "trouble", lambda: "It is kept in memory only." if status else None)
+    st.cache_data.clear()
+    app = opened("machine")
+    st.cache_data.clear()
+    assert html_of(app).count("<b>To fix it:</b> Make room.") == (status == 1)
+    assert len(messages_of(app)) == (status == 2) and len(messages_of(app, "warning")) == bool(status)
 
 
 @pytest.mark.thorough

@@ -323,12 +323,18 @@ def _number(claim: Any) -> float:
 # ---- the state between the steps
 
 _STARTED = int(time.time())
+_STARTED_AT = time.monotonic()
 _used: dict[str, float] = {}  # nonces of launches -> when they came
 _lock = threading.Lock()
 
 
+def _now() -> int:
+    """Return the seconds since 1970 as if nobody had set the clock since the start."""
+    return int(_STARTED + time.monotonic() - _STARTED_AT)
+
+
 def _state(nonce: str) -> str:
-    payload = f"{int(time.time())}.{nonce}"
+    payload = f"{_now()}.{nonce}"
     return f"{payload}.{policy.proof_of(_STATE, payload)}"
 
 
@@ -338,7 +344,7 @@ def _nonce_in(state: str) -> str:
     at, _, nonce = payload.partition(".")
     if not nonce or not hmac.compare_digest(proof.encode(), policy.proof_of(_STATE, payload).encode()):
         raise Refused("This sign-in did not begin here: open the sheet in the learning platform again.")
-    if int(at) < max(_STARTED, time.time() - WAITS_S):  # the nonces before the start are forgotten
+    if int(at) < max(_STARTED, _now() - WAITS_S):  # the nonces before the start are forgotten
         raise Refused("This sign-in took too long: open the sheet in the learning platform again.")
     return nonce
 

@@ -51,7 +51,9 @@ class Signer:
 
     def issue(self, role: str, browser: str | None = None, now: float | None = None) -> str:
         """Return a token for a known browser, or for a new one."""
-        issued = int((time.time() if now is None else now) * 1000)
+        # A sign-out may be of a time before the clock was set back.
+        after = self._void.get(browser or "", 0) + 1
+        issued = max(int(time.time() * 1000), after) if now is None else int(now * 1000)
         payload = f"{role}.{browser or secrets.token_hex(8)}.{issued}"
         return f"{payload}.{self._signature(role, payload)}"
 
@@ -61,7 +63,7 @@ class Signer:
         if token is None or self._void.get(token.browser, 0) >= token.issued:
             return None
         age_s = (time.time() if now is None else now) - token.issued / 1000
-        return token if 0 - 60.0 <= age_s < LASTS_S else None
+        return token if abs(age_s) < LASTS_S else None  # of the future: the clock was set back since
 
     def known(self, text: str) -> Token | None:
         """Return the token, if this server issued it, even if it is void by now."""
@@ -165,16 +167,27 @@ def keys_in_file(path: Path) -> tuple[dict[str, str], bool]:
 
 
 def write_once(path: Path, text: str) -> bool:
-    """Write a file that only its owner can read, unless it exists; return whether it was written. OSError."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    try:
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError:
+    """Write a file that only its owner can read, unless it exists; return whether it was written. OSError.
+
+    Servers that start at the same moment, and a start after a power cut, find the whole file or none.
+    """
+    if path.exists():
         return False
-    except OSError:  # a full disk: half a file would be taken for a whole one
-        path.unlink(missing_ok=True)
-        raise
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        try:
+            os.link(beside, path)  # unlike a renamed file, it replaces none
+        except FileExistsError:
+            return False
+        except OSError:  # a disk without links
+            beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
     return True
 
 
@@ -269,14 +282,19 @@ def is_loopback(name: str | None) -> bool:
     return (mapped or found).is_loopback
 
 
+_SECRET_BYTES = 32
+
+
 def _secret() -> bytes:
     """Return the secret that signs cookies, stored in a file so a restart signs nobody out."""
     path = database.folder() / COOKIE_SECRET
     try:
-        write_once(path, secrets.token_hex(32))
-        return bytes.fromhex(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):  # without the file, a restart signs everybody out
-        return secrets.token_bytes(32)
+        write_once(path, secrets.token_hex(_SECRET_BYTES))
+        found = bytes.fromhex(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        found = b""
+    # Without a whole file, a restart signs everybody out.
+    return found if len(found) == _SECRET_BYTES else secrets.token_bytes(_SECRET_BYTES)
 
 
 def _has_accounts() -> bool:

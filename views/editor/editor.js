@@ -7,7 +7,7 @@ import { definitionOf } from './definition.js';
 import { gutters } from './marks.js';
 import { copy, download, linkOf, read, tooLong } from './sharing.js';
 
-const KEEP_MS = 300, COMPILE_MS = 250, TELL_MS = 4000, MOST_TRIES = 10, SHORT = 4;
+const KEEP_MS = 300, COMPILE_MS = 250, TELL_MS = 4000, MOST_TRIES = 10, SHORT = 4, SEEN_PX = 160; // of a result
 const LEAVE = 'Escape, then Tab leaves the editor.';
 const editors = new WeakMap();
 
@@ -108,7 +108,7 @@ class Editor {
       this.later('compile', COMPILE_MS, () => this.compile());
       this.later('tell', TELL_MS, () => this.tell());
     }
-    if (update.docChanged || update.selectionSet) this.say(this.tooLong() || this.marks.saidAt(this.view, this.counter), Boolean(this.tooLong()));
+    if (update.docChanged || update.selectionSet) this.say(this.tooLong() || this.saidHere(), Boolean(this.tooLong()));
   }
 
   // Mark what the compiler says of the text as it stands. A busy server does not answer: the next pause asks again.
@@ -123,13 +123,19 @@ class Editor {
     this.marks.typed(this.view, told.marks, doc);
     this.root.dataset.compiled = told.marks.length;
     const [first] = told.marks.filter(({ kind }) => kind === 'error');
-    this.hear(this.marks.saidAt(this.view, this.counter) || (first ? `Line ${first.line}. ${first.message}` : ''));
+    this.hear(this.saidHere() || (first ? `Line ${first.line}. ${first.message}` : ''));
   }
 
   // Whether the results beside the editor are of another text than this one; `surely`: it has just been changed.
   outdate(surely = false) {
     const told = window.kernelLadder.marks;
-    document.documentElement.toggleAttribute('data-outdated', told?.draft === this.draft && (surely || crc32(this.text) !== told.digest));
+    const old = told?.draft === this.draft && (surely || crc32(this.text) !== told.digest);
+    for (const place of [document.documentElement, this.root]) place.toggleAttribute('data-outdated', old);
+  }
+
+  // The sentences for the cursor's line; its count may be of the text before.
+  saidHere() {
+    return this.marks.saidAt(this.view, this.root.hasAttribute('data-outdated') ? `${this.counter}, in an earlier text` : this.counter);
   }
 
   tooLong() {
@@ -179,6 +185,7 @@ class Editor {
     if (told.number >= this.asked.number) {
       if (this.root.dataset.state === 'busy') this.say(told.said);
       else this.hear(told.said);
+      if (this.root.dataset.state === 'busy') this.later('see', COMPILE_MS, seeResult);
       this.root.dataset.state = 'done';
     }
   }
@@ -308,6 +315,12 @@ class Editor {
 // Whether one copy of a draft is newer than another: the server replaced its text later, or the browser stored it later.
 function newer(one, other) {
   return ((one.reset ?? 0) - (other.reset ?? 0) || one.at - other.at) > 0;
+}
+
+// Scroll until the result of a press is in sight: the form of the launch may have pushed it below the window.
+function seeResult() {
+  const below = (document.querySelector('.st-key-labresults')?.getBoundingClientRect().top ?? 0) + SEEN_PX - innerHeight;
+  if (below > 0) document.querySelector('.stMain').scrollBy({ top: below });
 }
 
 // The position at which the code begins, below a long comment at the top.

@@ -136,6 +136,6 @@ def when_ran(utc: str, zone: str | None, now: datetime | None = None) -> str:
     place = ZoneInfo(zone) if zone else UTC
     then, today = datetime.fromisoformat(utc).astimezone(place), (now or datetime.now(UTC)).astimezone(place)
     named = "" if zone else " UTC"
-    if today - then < NOW:
+    if abs(today - then) < NOW:
         return f"run just now, {then:%H:%M:%S}{named}"
     return f"run at {then:%H:%M}{named}" if then.date() == today.date() else f"run on {then:%Y-%m-%d}"

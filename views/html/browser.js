@@ -229,7 +229,7 @@ window.kernelLadder = (() => {
     }
     moment = null;
     for (const [name, place] of [['followers', count], ['votes', document.querySelector('.question .votes')]]) {
-      if (place) fetch(`./f/${name}?t=${place.dataset.ticket}`).then((answer) => answer.json()).then((number) => { place.textContent = number; }, () => {});
+      if (place) fetch(`./f/${name}?t=${place.dataset.ticket}&question=${encodeURIComponent(place.dataset.question ?? '')}`).then((answer) => answer.json()).then((number) => { place.textContent = number; }, () => {});
     }
   }, 500);
 

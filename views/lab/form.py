@@ -9,6 +9,7 @@ import streamlit as st
 
 from engine.lab.arguments import ARRAY, FILLS
 from engine.lab.formula import parse
+from engine.lab.host_launch import launch_in_text
 from engine.lab.instances import USUAL_TYPE, guessed_types, instance
 from engine.lab.references import REFERENCES
 from engine.lab.setups import Formula, Right, Setup, fit_setup, propose_setup
@@ -37,7 +38,7 @@ def ask(draft: Draft) -> Setup | None:
     """Show the form and return the setup. None, with a sentence, if the source has no kernel."""
     setup = draft.setup
     try:
-        setup = fit_setup(setup, draft.text) if setup else propose_setup(draft.text)
+        setup = fitted(setup, draft.text) if setup else propose_setup(draft.text)
     except NotRunnable as refused:
         messages.warning(str(refused))
         return None
@@ -53,6 +54,15 @@ def ask(draft: Draft) -> Setup | None:
         form = f"{draft.id} {setup.kernel} {' '.join(declared.parameters)}"
         setup = _arguments(form, _launch(form, setup), declared)
         return replace(setup, right=_right(form, setup, declared))
+
+
+def fitted(setup: Setup, text: str) -> Setup:
+    """Return the setup as it fits the text's kernel. Another file with a launch of its own gets that launch.
+    NotRunnable: the text has no kernel."""
+    names = kernels_in(text)
+    if bare(setup.kernel) not in names and any(launch_in_text(text, name) for name in names):
+        return propose_setup(text)
+    return fit_setup(setup, text)
 
 
 def _kernel(draft: Draft, setup: Setup) -> Setup:

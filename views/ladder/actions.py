@@ -15,16 +15,18 @@ from views.ladder import handout, reveal
 from views.ladder.panels import bars, change, motion
 from views.ladder.view import WORK, Page, Scene
 from views.picture import component
-from views.shared import address, menus, presentation, work
+from views.room import question
+from views.shared import address, menus, presence, presentation, work
 
 ORDERS = menus.SCHEDULES[:4]  # the lockstep of a warp, and three independent orders
 
 
 def toggle_presenting(on: bool) -> None:
     """Start or stop presenting. For callbacks."""
-    if not on and work.is_presenting():
+    if not on and work.is_presenting() and presentation.may_be_ended_by(presence.session()):
         presentation.end()
         handout.end()
+    question.forget()
     reveal.forget()
     st.session_state["present"] = "1" if on else ""
 

@@ -13,8 +13,8 @@ import streamlit as st
 from engine.catalogue import KERNELS, LADDERS, Ladder
 from engine.service import service
 from engine.service.warm_up import RungReadiness, readiness, run_of
+from engine.store import database, votes
 from engine.store import presentation as store
-from engine.store import votes
 from views.access import visitor
 from views.html.table import cell, code_in, heading, table
 from views.machine import model, records
@@ -91,7 +91,7 @@ def checks() -> list[dict[str, object]]:
     """Return the doctor's list, made in another process, because this one must never hold a GPU."""
     asked = subprocess.run([sys.executable, "-m", "engine", "doctor", "--json"], cwd=FOLDER, capture_output=True,
                            text=True, timeout=120, check=False, stdin=subprocess.DEVNULL)  # fmt: skip
-    return list(json.loads(asked.stdout)) if asked.returncode == 0 else []
+    return list(json.loads(asked.stdout)) if asked.returncode in (0, 1) else []  # 1: something is missing
 
 
 def main() -> None:
@@ -110,7 +110,8 @@ def main() -> None:
     hosts = service.hosts()
     if hosts is not None:
         st.write(label(f"The cluster, host by host: {hosts}."))
-    for trouble in service.troubles():
+    kept = database.trouble() if may.sees_service else None
+    for trouble in filter(None, (*service.troubles(), kept)):
         messages.warning(trouble)
     in_class = visitor.role_is_given()  # there the students come first
     if may.sees_students and in_class:

@@ -18,7 +18,11 @@ from views.shared import rungs, work
 
 STYLE = Path(__file__).with_name("question.css")
 HANDS = "hands"
+ENDED = "Another page that presents has ended this question. Its votes are kept."
+ENDING = "This slide has ended the question of another page that presents. Its votes are kept."
 _SAID, _COUNTING = "said of the question", "question whose hands are counted"
+_HERE = "question on this slide"  # its lecture and its name
+_ENDED = "question that has ended"  # the slide that says so, and the sentence; a step or a press of Q takes it away
 
 
 def press(page: Page) -> None:
@@ -27,7 +31,11 @@ def press(page: Page) -> None:
     if not lecture or not work.is_presenting():
         return
     st.session_state[_COUNTING] = ""
-    if asked is not None and asked["name"] == _name(page) and asked["open"]:
+    lost = _is_lost(page, lecture, asked)
+    forget()
+    if lost:
+        _say_ended(page, ENDED)
+    elif asked is not None and asked["name"] == _name(page) and asked["open"]:
         votes.close()
     elif page.covered:
         try:
@@ -36,6 +44,25 @@ def press(page: Page) -> None:
             st.session_state[_SAID] = str(refusal)
     else:
         votes.withdraw()
+
+
+def forget() -> None:
+    """Forget the question on this slide, as its own page ends it. For callbacks."""
+    st.session_state[_HERE] = st.session_state[_ENDED] = None
+
+
+def _is_lost(page: Page, lecture: str, asked: Mapping[str, Any] | None) -> bool:
+    """Return whether another page has ended the question on this slide."""
+    here = (lecture, _name(page))
+    return st.session_state.get(_HERE) == here and (asked is None or (asked["lecture"], asked["name"]) != here)
+
+
+def _say_ended(page: Page, sentence: str) -> None:
+    st.session_state[_ENDED] = _slide(page), sentence
+
+
+def _slide(page: Page) -> tuple[str, bool]:
+    return _name(page), page.covered
 
 
 def count_hands(page: Page) -> None:
@@ -52,13 +79,21 @@ def show(page: Page) -> None:
     lecture, asked, said = tickets.lecture(), votes.now(), st.session_state.pop(_SAID, "")
     if not lecture or not work.is_presenting():
         return
-    if asked is not None and (asked["lecture"], asked["name"]) != (lecture, _name(page)):
+    here = (lecture, _name(page))
+    if _is_lost(page, lecture, asked):
+        _say_ended(page, ENDED)
+    if asked is not None and (asked["lecture"], asked["name"]) != here:
+        if asked["open"] and st.session_state.get(_HERE) not in (here, (asked["lecture"], asked["name"])):
+            _say_ended(page, ENDING)
         votes.withdraw()
         asked = None
     elif asked is not None and not page.covered and asked["right"] is None:
         votes.close()
         votes.answer(_question(page, asked["edges"]))
         asked = votes.now()
+    st.session_state[_HERE] = here if asked is not None else None
+    slide, ended = st.session_state.get(_ENDED) or (None, "")
+    said = said or (ended if slide == _slide(page) else "")
     if asked is None and not said:
         return
     st.html(STYLE)
@@ -100,7 +135,7 @@ def _html(asked: Mapping[str, Any], ticket: str) -> str:
     round = f" in round {asked['round']}" if asked["round"] > 1 else ""
     keys = "<kbd>Q</kbd> closes it, <kbd>H</kbd> counts hands" if asked["open"] else (
         "<kbd>Q</kbd> asks again, <kbd>→</kbd> shows the numbers" if kind == "closed" else "")  # fmt: skip
-    live = f' class="votes" data-ticket="{ticket}"' if asked["open"] else ""
+    live = f' class="votes" data-ticket="{ticket}" data-question="{escape(asked["name"])}"' if asked["open"] else ""
     return (
         f'<aside class="question {kind}" role="dialog" aria-label="Question"><h2>{escape(asked["text"])}</h2>'
         f'<ol>{rows}</ol><p class="because">{escape(asked["because"] or "")}</p>'

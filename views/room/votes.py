@@ -29,6 +29,7 @@ LONGEST = 200  # bytes of a vote
 GATHER_S = 0.25  # a vote waits so long for others, to be written and told with them
 MOST, WITHIN_S = 10, 10.0  # votes of one guest in so many seconds
 MOST_HANDS = 10_000
+ELSEWHERE = "ended: another page presents now"
 
 Round = tuple[str, str, int]  # a lecture, the name of its question, the number of the round
 _gathering: dict[Round, tuple[dict[str, int], asyncio.Task[bool]]] = {}  # the votes that wait, and their writing
@@ -165,12 +166,15 @@ def _write_all(round: Round, votes: dict[str, int]) -> bool:
 
 
 async def number(request: Request) -> Response:
-    """Answer with the number of votes of the open round, to guests, to presenters and to those with the ticket."""
+    """Answer with the number of votes of the open round, to guests, to presenters and to those with the ticket; to a
+    slide whose `question` has given way to another page's slide, with a sentence."""
     if not (
         tickets.guest_of(request) or tickets.is_admitted(request) or tickets.opens(request.query_params.get("t", ""))
     ):
         return refused()
-    asked = now()
+    asked, on_slide = now(), request.query_params.get("question")
+    if on_slide and (asked is None or asked["name"] != on_slide):
+        return JSONResponse(ELSEWHERE, headers=FRESH)
     return JSONResponse(asked["votes"] if asked else 0, headers=FRESH)
 
 

@@ -121,12 +121,17 @@ async def ask(request: Request) -> Response:
         text = ""
     if not 0 < len(text) <= LONGEST:
         return PlainTextResponse(f"A question has 1 to {LONGEST} characters.", 400, FRESH)
-    last = await asyncio.to_thread(store.last_of, guest.lecture, guest.name)
-    if last and datetime.now(UTC) - datetime.fromisoformat(last) < PAUSE:
+    if await asyncio.to_thread(is_hasty, guest.lecture, guest.name):
         return PlainTextResponse("Wait a few seconds before the next question.", 429, FRESH)
     slide = (feed.state()["slide"] or {}).get("label", "")
     await asyncio.to_thread(store.keep, guest.lecture, guest.name, slide, text)
     return Response(status_code=204, headers=FRESH)
+
+
+def is_hasty(lecture: str, guest: str) -> bool:
+    """Return whether the guest has asked a moment ago."""
+    last = store.last_of(lecture, guest)
+    return bool(last) and abs(datetime.now(UTC) - datetime.fromisoformat(last)) < PAUSE
 
 
 async def _given(request: Request) -> dict[str, Any] | None:

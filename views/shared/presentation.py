@@ -32,6 +32,7 @@ _lock = threading.Lock()
 _found: Presentation | None = None
 _looked = -FRESH_S
 _leader = ""  # session of the page that presents
+_dated: tuple[Presentation, timedelta, float] | None = None  # its age at a moment, and that moment
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,11 @@ def is_led() -> bool:
     return presence.is_here(_leader)
 
 
+def may_be_ended_by(session: str) -> bool:
+    """Return whether no other page presents: of several, the last one to step leads."""
+    return _leader == session or not is_led()
+
+
 def is_at_hand() -> bool:
     """Return whether `now` answers without reading the store."""
     return time.monotonic() - _looked < FRESH_S
@@ -122,6 +128,7 @@ def _keep(last: Presentation | None, address: str, seen: str, *, going: bool) ->
     number, now = time.time_ns() // 1_000_000, datetime.now(UTC)
     lecture = last.lecture if last is not None and (last.going or _age(last) < PAUSE) else number
     made = Presentation(number, address, seen, going, now.isoformat(timespec="seconds"), lecture)
+    _age(made)
     with _lock:
         store.save(NAME, asdict(made))
         if going:
@@ -130,7 +137,13 @@ def _keep(last: Presentation | None, address: str, seen: str, *, going: bool) ->
 
 
 def _age(found: Presentation) -> timedelta:
-    return datetime.now(UTC) - datetime.fromisoformat(found.utc)
+    """Return how old it is. The computer's clock, which may be set meanwhile, counts at the first look only."""
+    global _dated
+    dated = _dated
+    if dated is None or dated[0] != found:
+        age = max(datetime.now(UTC) - datetime.fromisoformat(found.utc), timedelta(0))
+        dated = _dated = (found, age, time.monotonic())
+    return dated[1] + timedelta(seconds=time.monotonic() - dated[2])
 
 
 def _read(kept: Mapping[str, object]) -> Presentation | None:

@@ -303,8 +303,9 @@ def _utc(measurement: Measurement) -> str:
 
 
 def _age_s(measurement: Measurement) -> float:
+    """Return the seconds since, or, if the clock was set back meanwhile, until the measurement's time."""
     utc = _utc(measurement)
-    return (datetime.now(UTC) - datetime.fromisoformat(utc)).total_seconds() if utc else inf
+    return abs((datetime.now(UTC) - datetime.fromisoformat(utc)).total_seconds()) if utc else inf
 
 
 W = TypeVar("W", bound=Work)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -186,3 +188,39 @@ def test_a_class_needs_a_confined_compiler(monkeypatch: pytest.MonkeyPatch) -> N
                 assert policy.decide_policy(address, given, accounts=accounts).asks == found
     with pytest.raises(NotRunnable, match=confinement.UNCONFINED):
         confinement.check_confinement({})
+
+
+def test_servers_that_start_together_find_a_whole_file_or_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    path, opened, seen = tmp_path / "secret", os.fdopen, []
+
+    def watched(*how: Any, **more: Any) -> Any:
+        seen.append(path.exists())
+        return opened(*how, **more)
+
+    monkeypatch.setattr(os, "fdopen", watched)
+    assert policy.write_once(path, "one") and not policy.write_once(path, "another")
+    assert seen == [False] and path.read_text() == "one"
+    assert [each.name for each in tmp_path.iterdir()] == ["secret"] and path.stat().st_mode & 0o777 == 0o600
+
+
+def test_of_two_that_make_the_file_at_once_both_use_the_first_ones(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path, link = tmp_path / "secret", os.link
+
+    def late(made: Path, path: Path) -> None:
+        path.write_text("the other server's")
+        link(made, path)
+
+    monkeypatch.setattr(os, "link", late)
+    assert not policy.write_once(path, "mine") and path.read_text() == "the other server's"
+    monkeypatch.setattr(os, "link", lambda *_: (_ for _ in ()).throw(PermissionError("no links on this disk")))
+    assert policy.write_once(tmp_path / "other", "mine") and (tmp_path / "other").read_text() == "mine"
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_half_a_secret_signs_nothing(own_home: Path) -> None:
+    folder = own_home / "data" / "kernel-ladder"
+    folder.mkdir(parents=True)
+    (folder / "cookie-secret").write_text("ab")
+    assert len(policy._secret()) == 32

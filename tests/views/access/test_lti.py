@@ -176,6 +176,17 @@ def test_a_sign_in_that_began_before_the_start_of_the_server_has_ended(
     assert answer.status_code == 403 and says("lti.took-too-long", answer.text)
 
 
+@pytest.mark.parametrize("jump", [-86_400, 86_400])
+def test_a_clock_that_is_set_while_a_student_signs_in_refuses_nobody(
+    tool: Tool, jump: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nonce, state = begun(tool)
+    assert lti._nonce_in(state) == nonce
+    monkeypatch.setattr("time.time", lambda now=time.time: now() + jump)
+    assert lti._nonce_in(state) == nonce
+    assert lti._nonce_in(begun(tool)[1])
+
+
 def test_a_launch_counts_once_and_only_with_a_state_of_this_server(tool: Tool) -> None:
     nonce, state = begun(tool)
     text = PLATFORM.launch(nonce)
