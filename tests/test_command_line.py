@@ -22,6 +22,8 @@ from engine.records.counters import IN_JSON
 from engine.store import progress
 from tests.sentences import says, sentence
 
+pytestmark = pytest.mark.sampled(quick=2)
+
 FIELDS = {
     "kernel", "n", "block_size", "grid_size", "dtype", "cache", "device", "status", "reason", "result", "expected",
     "error", "error_bound", "times_us", "time_us", "bandwidth_gb_s", "gflop_s", "percent_of_peak", "counters", "lines",

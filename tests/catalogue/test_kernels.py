@@ -97,6 +97,7 @@ def test_a_kernel_that_the_emulator_cannot_run_is_refused_there_and_planned_for_
     assert plan(replace(default_choice(kernel.name), device="gpu")).steps
 
 
+@pytest.mark.sampled(thorough=2)
 @pytest.mark.parametrize(("kernel", "n", "block_size"), CASES)
 def test_a_kernel_gives_the_right_answer_and_only_the_hazards_it_teaches(kernel: Kernel, n: int, block_size: int):
     dtype = kernel.dtypes[(n + block_size) % len(kernel.dtypes)]  # every type meets every kernel, not every size

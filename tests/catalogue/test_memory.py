@@ -64,7 +64,7 @@ def passes(found: Measurement) -> float:
     return 32 * counts["warp_instructions"] / counts["thread_instructions"]
 
 
-@pytest.mark.thorough
+@pytest.mark.sampled(quick=0, thorough=3)
 @pytest.mark.parametrize("ways", [1, 2, 3, 4, 7, 16, 31, 32])
 def test_a_warp_passes_once_through_every_branch_that_one_of_its_threads_takes(ways: int):
     assert passes(measured("divergence_ways", ways)) == ways

@@ -14,6 +14,8 @@ from engine.lab.kernels import KernelRun
 from engine.records import Array, CompileError, NotRunnable, RunFailed
 from tests.sentences import refused, sentence
 
+pytestmark = pytest.mark.sampled(quick=3, thorough=2)
+
 SAXPY = """#include <iostream>
 __global__ void saxpy(float a, const float *x, float *y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;

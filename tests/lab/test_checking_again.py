@@ -18,6 +18,8 @@ from engine.records import Choice
 from tests.backends.emulator.watching.races.test_turns import ENTER, ENTER_TOO_LATE, READERS
 from tests.sentences import sentence
 
+pytestmark = pytest.mark.sampled(quick=3, thorough=2)
+
 
 def of_template(name: str, old: str, new: str) -> Checked:
     template = TEMPLATES[name]

@@ -8,6 +8,8 @@ import pytest
 from engine.lab.checking import compiled_marks
 from engine.records import NotRunnable
 
+pytestmark = pytest.mark.sampled(quick=3, thorough=2)
+
 BODY = "__global__ void f(float *a, int n) {\n%s\n}\n"
 INDEX = BODY % "    int i = threadIdx.x;\n    if (i < n) a[i] = 1;"
 # name -> (text, line of the first error, what its sentence names)

@@ -13,6 +13,8 @@ from engine.lab.kernels import kernel
 from engine.lab.setups import Setup, fit_setup, launching, propose_setup, setup_of
 from engine.lab.structures import Element, element_of, mixed_element
 
+pytestmark = pytest.mark.sampled(quick=3, thorough=2)
+
 KERNEL = "__global__ void k(const float *a, float *b, int n) { }\n"
 FILES = {
     "numbers": ("int main() { k<<<4, 64>>>(a, b, n); }", ((64,), 0)),

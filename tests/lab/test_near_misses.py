@@ -11,6 +11,8 @@ from engine.lab.own_launch import Checked
 from engine.lab.setups import setup_of
 from engine.records import NotRunnable
 
+pytestmark = pytest.mark.sampled(quick=3, thorough=2)
+
 LAUNCH = "f<<<(n + 127) / 128, 128>>>"
 TEXT = "__global__ void f(%s, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) { %s } }"
 

@@ -20,6 +20,8 @@ from engine.records import CompileError, NotRunnable, RunFailed
 from engine.store.cupy_cache import VARIABLE, cache_trouble, settle_cache
 from tests.sentences import refused, says, sentence
 
+pytestmark = pytest.mark.sampled(quick=3, thorough=2)
+
 ROOT = Path(__file__).parents[2]
 
 

@@ -20,6 +20,8 @@ from engine.lab.top_level import declarations
 from engine.records import CompileError
 from tests.sentences import refused, says, sentence
 
+pytestmark = pytest.mark.sampled(quick=3, thorough=2)
+
 KERNEL = "__global__ void k(int *a) { a[0] = 1; }\n"
 # Each compiles, with a kernel k.
 FILES = {

@@ -11,6 +11,8 @@ from engine.lab.setups import setup_of
 from engine.lab.structures import element_of
 from tests.sentences import sentence
 
+pytestmark = pytest.mark.sampled(quick=3, thorough=2)
+
 ELEMENT = """__global__ void f(%s, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) { %s }

@@ -14,6 +14,8 @@ from engine.lab.setups import MOST_BYTES, Right, Setup, evaluate, fit_setup, lau
 from engine.records import CompileError, NotRunnable
 from tests.sentences import refused
 
+pytestmark = pytest.mark.sampled(quick=3, thorough=2)
+
 CALL = "sum<float, 128><<<dim3(n / 16, 2), dim3(16, 16), 4 * block>>>(float32[n, n]=range, int64[3]=7, n - 1, 2.5)"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.lab.test_debugger import ADDED, SUM
@@ -11,6 +12,8 @@ from tests.sentences import says
 from tests.views.conftest import PRESS
 from tests.views.pages import asked, html_of, messages_of, opened
 from tests.views.test_lab_page import checked, packed
+
+pytestmark = pytest.mark.sampled(quick=2)
 
 RACE = SUM.replace("s[t] += other;\n        __syncthreads();", "s[t] += other;")
 CALL = "sum<<<1, 64>>>(float32[n]=range, float32[1], n)"

@@ -22,6 +22,8 @@ from tests.views.pages import asked, figures_of, html_of, messages_of, opened
 from views.inside.work import InsideWork
 from views.shared import rungs
 
+pytestmark = pytest.mark.sampled(quick=2)
+
 HARRIS = {"ladder": "harris", "n": "4096", "block": "128"}
 
 

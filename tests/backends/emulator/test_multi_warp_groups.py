@@ -8,6 +8,8 @@ import pytest
 import engine
 from engine.records import RunFailed
 
+pytestmark = pytest.mark.sampled(quick=2)
+
 BLOCK = 512
 TEXT = """#include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>

@@ -9,6 +9,8 @@ import engine
 from engine.records import RunFailed
 from tests.sentences import refused
 
+pytestmark = pytest.mark.sampled(quick=2)
+
 TEXT = """__global__ void k(float *out, const int *at, int n) {{
     __shared__ float {first}[32], {second}[32];
     int t = threadIdx.x;

@@ -14,6 +14,8 @@ import engine
 from engine.lab.kernels import kernel as own_kernel
 from engine.records import Array
 
+pytestmark = pytest.mark.sampled(quick=2)
+
 N = 1024
 KERNEL = """#include <cuda_fp16.h>
 #include <cuda_bf16.h>

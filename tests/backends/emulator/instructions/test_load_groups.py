@@ -17,6 +17,8 @@ from tests.benchmark.benchmark_emulator import planned
 from tests.benchmark.few_lanes import FEW_LANES, StudentKernel
 from tests.benchmark.student_kernels import STUDENT_KERNELS
 
+pytestmark = pytest.mark.sampled(quick=2)
+
 HEAD = """.version 8.0
 .target sm_90
 .address_size 64

@@ -7,6 +7,8 @@ import pytest
 
 import engine
 
+pytestmark = pytest.mark.sampled(quick=2)
+
 NAMED = """__global__ void k(int *out) {
     __shared__ int s;
     int t = threadIdx.x, w = t / 32;

@@ -8,6 +8,8 @@ import pytest
 from engine.lab.kernels import kernel
 from tests.sentences import says, sentence
 
+pytestmark = pytest.mark.sampled(quick=2)
+
 TREE = """__global__ void f(int *out) {
     __shared__ int words[128];
     int t = threadIdx.x;

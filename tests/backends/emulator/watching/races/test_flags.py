@@ -10,6 +10,8 @@ from engine.backends.emulator.watching.races import causality
 from engine.backends.emulator.watching.races.hazards import Hazards
 from tests.backends.emulator.small_kernels import execute
 
+pytestmark = pytest.mark.sampled(quick=2)
+
 SCHEDULES = (LOCKSTEP, Schedule("independent", seed=1), Schedule("independent", seed=2))
 FLAG = """extern "C" __global__ void f(const int *in, int *out) {
     __shared__ int value; __shared__ volatile int ready;

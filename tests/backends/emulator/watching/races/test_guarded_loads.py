@@ -8,6 +8,8 @@ import pytest
 import engine
 from engine.lab.kernels import KernelRun
 
+pytestmark = pytest.mark.sampled(quick=2)
+
 FINE = {
     "after the work of one warp": """__shared__ int s[64]; s[t] = x[t]; __syncthreads(); if (t < 32) s[t] += s[t + 32];
         int r = -1; if (t == 0) r = s[0]; out[t] = r;""",

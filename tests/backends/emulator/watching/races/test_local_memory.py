@@ -10,6 +10,8 @@ from engine.lab.kernels import KernelRun
 from engine.records import RunFailed
 from tests.sentences import sentence
 
+pytestmark = pytest.mark.sampled(quick=2)
+
 READS_UNWRITTEN = {
     "an array that was meant to be shared": """
     float tile[8]; if (t < 4) tile[t] = x[t];

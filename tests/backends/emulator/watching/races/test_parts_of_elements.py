@@ -8,6 +8,8 @@ import pytest
 import engine
 from engine.lab.kernels import KernelRun
 
+pytestmark = pytest.mark.sampled(quick=2)
+
 PAIRS = np.dtype([("n", np.int32), ("v", np.float32)])
 RACES = {
     "a neighbour's pair": "float2 *p = (float2 *)b; p[i] = p[(i + 1) % 128];",

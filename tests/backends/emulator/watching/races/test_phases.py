@@ -8,6 +8,8 @@ import pytest
 import engine
 from tests.sentences import sentence
 
+pytestmark = pytest.mark.sampled(quick=2)
+
 HEAD = """
 #define OF(text, ...) \\
     asm volatile(text :: "r"((unsigned)__cvta_generic_to_shared(&barrier)), ##__VA_ARGS__ : "memory")

@@ -8,6 +8,8 @@ import pytest
 import engine
 from engine.lab.kernels import KernelRun
 
+pytestmark = pytest.mark.sampled(quick=2)
+
 FINE = {
     "an unused field": """__shared__ float4 s[64]; s[t].x = x[t]; s[t].y = 1; s[t].z = 2; __syncthreads();
         float4 p = s[63 - t]; out[t] = p.x + p.y + p.z;""",

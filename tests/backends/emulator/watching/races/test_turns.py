@@ -8,6 +8,8 @@ import pytest
 import engine
 from engine.lab.trials import SEARCHED
 
+pytestmark = pytest.mark.sampled(quick=2)
+
 ONCE = """__device__ volatile int state;
 __device__ int table;
 __global__ void k(const int *in, int *out) {

@@ -9,6 +9,8 @@ import engine
 from engine.lab.kernels import KernelRun
 from tests.sentences import sentence
 
+pytestmark = pytest.mark.sampled(quick=2)
+
 UNSET = {
     "a sum": "float s; for (int k = 0; k < n; k++) s += x[k]; out[t] = s;",
     "a sum in shared memory": """__shared__ float part[32]; float s; for (int k = t; k < n; k += 32) s += x[k];

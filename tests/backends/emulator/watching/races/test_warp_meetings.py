@@ -8,6 +8,8 @@ import pytest
 import engine
 from engine.lab.kernels import KernelRun
 
+pytestmark = pytest.mark.sampled(quick=2)
+
 FINE = {
     "in both branches": """if (h < 16) { s[t] = x[t]; __syncwarp(); } else { __syncwarp(); out[t] = s[t - 16]; }""",
     "in three branches": """if (h < 8) { s[t] = x[t]; __syncwarp(); } else if (h < 16) { s[t] = 5; __syncwarp(); }
