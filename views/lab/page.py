@@ -151,7 +151,7 @@ def settings(draft: Draft, ladder: Ladder | None, position: int) -> Press | None
     with row.container(width=LONG):
         label = "Counter" if st.session_state.get("heat") in ON_LINES else LABELS[counter_of(ladder, position)]
         menus.select(label, "heat", [AUTO, *ON_LINES], AUTO, {AUTO: "automatic", **LABELS},
-                       help="The counter that the editor shows at each line; a darker colour is a higher count.")  # fmt: skip
+                       help="The counter shown at each line: darker means more.")  # fmt: skip
     try:
         if ladder:
             timed = choice_of(ladder, position)
