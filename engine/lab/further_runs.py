@@ -25,6 +25,7 @@ from engine.lab.kernel_traits import compared_with, has_atomics, has_variables, 
 from engine.lab.kernels import KernelRun, OwnKernel
 from engine.lab.own_launch import FAILURES, Checked, Draft, check_answer, check_launch, prepare
 from engine.lab.setups import Formula, Launching, Setup, launching
+from engine.lab.ties import tied_arguments
 from engine.lab.trial_parameters import numbers_of_other_signs, other_numbers
 from engine.lab.trials import (
     LARGE,
@@ -142,10 +143,16 @@ def _unwritten(setup: Setup, other: Checked) -> str | None:
 
 
 def _with_other_arguments(asked: _Asked) -> Checked | None:
-    """Return a run that is wrong with other ranges, or with a factor with which the line chooses something else."""
+    """Return a run that is wrong with other ranges, with a factor with which the line chooses something else, or with
+    numbers of which the sides of a comparison are equal."""
     own, made = prepare(asked.draft, asked.size)
     ranges = [{name: one} for name, one in other_ranges(asked.setup, made, own).items()]
-    others: list[Mapping[str, Argument]] = [*ranges, *numbers_of_other_signs(asked.setup, made, own)]
+    tied = tied_arguments(asked.setup, made, own)
+    others: list[Mapping[str, Argument]] = [
+        *ranges,
+        *numbers_of_other_signs(asked.setup, made, own),
+        *[tied] * bool(tied),
+    ]
     runs = (check_launch(asked.draft, asked.size, asked.schedule, 0, instead=other) for other in others)
     return next((_instead(asked, other) for other in runs if other.measurement.status == "wrong"), None)
 
@@ -182,9 +189,23 @@ def _at_sizes_near(asked: _Asked) -> Checked | None:
     setup = asked.setup
     for size, end in product(_sizes_near(asked.size, setup) if setup.sized else (), ends_for(setup.right)):
         other = check_launch(asked.draft, size, asked.schedule, end)
-        if is_missed(other) and (end is None or other.measurement.status == "wrong"):
+        if is_missed(other) and (end is None or other.measurement.status == "wrong") and _has_value(asked, size):
             return _only_here(asked.found, other, size)
     return None
+
+
+def _has_value(asked: _Asked, size: int) -> bool:
+    """Return whether the line has a value at a size: x[np.arange(n) ^ 1] has none if n is odd."""
+    right = asked.setup.right
+    if not isinstance(right, Formula):
+        return True
+    try:
+        own, made = prepare(asked.draft, size)
+        passed = dict(zip(array_names(own.parameters, None), made.arguments, strict=True))
+        value_of(right.line, *arrays_and_numbers(passed))
+    except NotRunnable:
+        return False
+    return True
 
 
 def _sizes_near(n: int, setup: Setup) -> tuple[int, ...]:
