@@ -105,14 +105,15 @@ def _operands(tree: ast.expr) -> list[ast.expr]:
     return [side for node in nodes for side in (node.left, node.right)]
 
 
-def counted_in(line: str) -> frozenset[str]:
-    """Return the parameters of whose numbers, or their bits, a line counts how often each occurs."""
+def counted_in(line: str) -> dict[str, str]:
+    """Return the parameters of whose numbers, or their bits, a line counts how often each occurs, with what it
+    counts: x of bincount(x & 15) with x & 15."""
     calls = [node for node in ast.walk(parse(line)) if isinstance(node, ast.Call)]
     named = [function_of(node.func, node.args) for node in calls]
     counted = [each[0] for name, each in named if name == "bincount"]
     counted += [each[0].slice for name, each in named if name == ADDED and isinstance(each[0], ast.Subscript)]
-    nodes = [part.left if isinstance(part, ast.BinOp) else part for part in counted]
-    return frozenset(name_of(part) for part in nodes if isinstance(part, ast.Name))
+    nodes = [(part.left if isinstance(part, ast.BinOp) else part, part) for part in counted]
+    return {name_of(one): ast.unparse(part) for one, part in nodes if isinstance(one, ast.Name)}
 
 
 def choices_in(line: str) -> frozenset[str]:

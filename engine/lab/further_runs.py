@@ -185,9 +185,12 @@ def _grows(setup: Setup) -> bool:
 
 
 def _at_sizes_near(asked: _Asked) -> Checked | None:
-    """Return the first run with a remark that names a size near N at which the kernel is wrong."""
+    """Return the first run with a remark that names a size near N at which the kernel is wrong; of a launch with sizes
+    of its own, a run that is wrong with a number at an end that decides."""
     setup = asked.setup
-    for size, end in product(_sizes_near(asked.size, setup) if setup.sized else (), ends_for(setup.right)):
+    if not setup.sized:
+        return _wrong_at(asked, (None,), filter(None, ends_for(setup.right)))
+    for size, end in product(_sizes_near(asked.size, setup), ends_for(setup.right)):
         other = check_launch(asked.draft, size, asked.schedule, end)
         if is_missed(other) and (end is None or other.measurement.status == "wrong") and _has_value(asked, size):
             return _only_here(asked.found, other, size)
@@ -231,8 +234,9 @@ def _where_unread_decides(asked: _Asked) -> Checked | None:
     return next((other for other in found if other), None)
 
 
-def _wrong_at(asked: _Asked, places: Iterable[int], trials: Iterable[int]) -> Checked | None:
-    """Return a run of these trials that is wrong, with the deciding number at one of these places."""
+def _wrong_at(asked: _Asked, places: Iterable[int | None], trials: Iterable[int]) -> Checked | None:
+    """Return a run of these trials that is wrong, with the deciding number at one of these places; None: where it
+    belongs in the trial."""
     runs = (check_launch(asked.draft, asked.size, None, trial, odd=place) for place, trial in product(places, trials))
     return next((_instead(asked, other) for other in runs if other.measurement.status == "wrong"), None)
 

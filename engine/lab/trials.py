@@ -251,11 +251,10 @@ def _of_formula(
     seeks = _FINDS.search(right.line) is not None
     changed = dict[str, Any]()
     unsigned = {name for name, array in arrays.items() if array.dtype.kind == "u"}
-    for name in (indices | unsigned) & counted_in(right.line) if trial in (*ENDS, _SECOND) and seeks else ():
-        changed[name] = every[name].copy()
-        last = least_of(every.values()) - 1 if name in indices else every[name].max()
-        often = 1 if trial == _SECOND else last if trial % 2 else 0
-        changed[name].flat[::2] = often  # so it is the most frequent one
+    for name, counted in counted_in(right.line).items() if trial in (*ENDS, _SECOND) and seeks else ():
+        if name in indices | unsigned:
+            most = least_of(every.values()) if name in indices else None
+            changed[name] = _with_frequent(counted, every, name, numbers, trial, most)
     small = (
         _with_small_powers(right.line, every, exponents_in(right.line) & {*arrays}, numbers) if trial == TIES else {}
     )
@@ -304,6 +303,25 @@ def _of_formula(
         elif trial == _EQUAL and name in counted_in(right.line):
             changed[name] = np.where(np.arange(array.size).reshape(array.shape) % 5 == 1, 0, array).astype(array.dtype)
     return _in_signed_words(changed)
+
+
+def _with_frequent(
+    counted: str, arrays: Mapping[str, Array], name: str, numbers: Mapping[str, float], trial: int, most: int | None
+) -> Array:
+    """Return the whole numbers `name`, of which every second one is the same: what a line counts of it is 1, the least
+    or the largest one. `most`: what indices are less than."""
+    made = arrays[name].copy()
+    for place, each in enumerate((1, 0)[: made.size - 1], 1):
+        made.flat[place] = each
+    made.flat[:1] = made.flat[0] if most is None else most - 1
+    try:
+        values = value_of(counted, {**arrays, name: made}, numbers).of.ravel()
+    except NotRunnable:
+        return made
+    at = int(values.argmax() if trial % 2 else values.argmin())
+    at = int(np.abs(values - 1).argmin()) if trial == _SECOND else at
+    made.flat[::2] = made.flat[at]
+    return made
 
 
 def _stays_unsigned(line: str, arrays: Mapping[str, Array], numbers: Mapping[str, float], out: Array) -> bool:

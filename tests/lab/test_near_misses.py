@@ -331,6 +331,24 @@ def test_a_parameter_may_end_with_an_underscore_and_a_number_may_be_cast() -> No
         value_of("np.add.reduceat(in, 3)", {}, known)
 
 
+@pytest.mark.sampled(quick=2)
+@pytest.mark.parametrize(
+    ("line", "body", "wrong"),
+    [
+        ("y = x.argmin() + 1", "int b = 0; for (int k = 1; k < 60; k++) if (x[k] < x[b]) b = k; *y = b + 1;", "k < 59"),
+        ("y = (x * x).max()", "int b = 0; for (int k = 0; k < 60; k++) b = max(b, x[k] * x[k]); *y = b;", "k < 59"),
+        ("y = np.bincount(x & 15).argmax()", "int h[16] = {}, b = 0; for (int k = 0; k < 60; k++) h[x[k] & 15]++; "
+         "for (int k = 1; k < 16; k++) if (h[k] > h[b]) b = k; *y = b;", "k < 15"),
+    ],
+)  # fmt: skip
+def test_a_launch_without_a_size_is_tried_with_deciding_numbers_at_the_ends(line: str, body: str, wrong: str) -> None:
+    kind = "unsigned" if "&" in line else "int"
+    setup = setup_of(f"f<<<1, 1>>>({'uint32' if '&' in line else 'int32'}[60]=random, int32[1])", line)
+    for each in (body, body.replace("k < 60" if "59" in wrong else "k < 16", wrong)):
+        found = check_own(setup, 60, f"__global__ void f(const {kind} *x, int *y) {{ {each} }}", "mine.cu")
+        assert found.measurement.status == ("ok" if each == body else "wrong")
+
+
 def test_a_size_at_which_the_line_has_no_value_is_not_tried() -> None:
     body, line = "y[i] = x[i ^ 1];", "y = x[np.arange(x.size) ^ 1]"
     found = checked("int32[n]=random, int32[n]", line, "const int *x, int *y", body, 150)
