@@ -37,6 +37,7 @@ from engine.lab.trials import (
     other_ranges,
     reading_trials,
     searches,
+    searching_trials,
     trial_of,
     unset_arrays,
 )
@@ -123,7 +124,7 @@ def _tries(asked: _Asked) -> list[tuple[str | None, int]]:
     usual = [(order, trial_of(order)) for order in ORDERS]
     more = SEARCHED[len(ORDERS) :]
     if searches(asked.setup.right):
-        trials = [(order, trial_of(order)) for order in more]
+        trials = [(SEARCHED[trial - 1], trial) for trial in searching_trials(asked.setup.right)]
         return [*usual, *((order if trial == TIES else asked.schedule, trial) for order, trial in trials)]
     return [*usual, *((order, trial_of(ORDERS[0])) for order in more if waits(asked.draft.compiled()))]
 
@@ -290,13 +291,12 @@ def _where_unread_counts(asked: _Asked) -> Checked | None:
 def _at_constants(asked: _Asked) -> Checked | None:
     """Return a run that is wrong because the element decides whose number is a constant of the kernel, as 37 in
     `if (x[i] < 0 && i % 64 != 37)`: a kernel may read an element and drop it."""
-    right = asked.setup.right
-    if len(ends_for(right)) == 1:  # no number decides alone
+    trials = dict.fromkeys(trial for _, deciding in reading_trials(asked.setup.right) for trial in deciding)
+    if not trials:  # no number decides alone
         return None
     own, made = prepare(asked.draft, asked.size)
     most = max((one.size for one in made.arguments if isinstance(one, np.ndarray)), default=0)
     places = [int(number) for number in compared_with(own, "i") if 0 < number < most]
-    trials = dict.fromkeys(trial for _, deciding in reading_trials(right) for trial in deciding)
     return _wrong_at(asked, places[:_MOST_PLACES], trials)
 
 

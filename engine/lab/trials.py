@@ -87,18 +87,46 @@ def searches(right: Right | Formula | None) -> bool:
 
 
 def ends_for(right: Right | Formula | None) -> tuple[int | None, ...]:
-    """Return the trials for the ends of arrays: None, the usual one, and those in which one number there decides. An
-    array that is sorted as a whole shows each of its numbers in any trial."""
-    shows_all = isinstance(right, Formula) and _SORTS_ALL.fullmatch(right.line) is not None
-    return (None, *ENDS) if searches(right) and not shows_all else (None,)
+    """Return the trials for the ends of arrays: None, the usual one, in which the largest number is the last one, and
+    those in which another number there decides."""
+    more = sought(right) != "largest" and _shows_one(right)
+    return (None, *(_deciding_ends(right) if more else ()))
+
+
+def _shows_one(right: Right | Formula | None) -> bool:
+    """Return whether an answer may show one number alone: an array that is sorted as a whole shows all of them."""
+    return searches(right) and not (isinstance(right, Formula) and _SORTS_ALL.fullmatch(right.line))
+
+
+def _deciding_ends(right: Right | Formula | None) -> tuple[int, ...]:
+    """Return the trials in which the number at an end decides what a search finds."""
+    return {"least": ENDS[:1], "largest": ENDS[1:]}.get(sought(right), ENDS)
+
+
+def searching_trials(right: Right | Formula | None) -> tuple[int, ...]:
+    """Return the further trials of a search: a line that looks for the largest number needs none in which all but one
+    are the largest of their type, and the other way round."""
+    without = {"least": (_SECOND,), "largest": _FOR_MINIMA}.get(sought(right), ()) if isinstance(right, Formula) else ()
+    return tuple(trial for trial in range(len(ORDERS) + 1, len(SEARCHED) + 1) if trial not in without)
+
+
+def sought(right: Right | Formula | None) -> str:
+    """Return whether a search looks for the "largest" or the "least" of the numbers as they are; "": for neither, or
+    both."""
+    if not isinstance(right, Formula):
+        return "largest" if right is not None and reference_named(right.reference).searches else ""
+    if not moved_in(right.line) or is_decided(right.line) or comparisons_in(right.line):
+        return ""
+    names = {"least" if "min" in name else "largest" if "max" in name else "" for name in _SEARCHES.findall(right.line)}
+    return names.pop() if len(names) == 1 else ""
 
 
 def reading_trials(right: Right | Formula | None) -> tuple[tuple[int, tuple[int, ...]], ...]:
     """Return the trials in which a search has to read every number, each with those in which one number decides."""
-    if not searches(right):
+    if not _shows_one(right):
         return ()
     decided = isinstance(right, Formula) and is_decided(right.line)
-    return tuple((trial, (trial + 1,)) for trial in ALIKE) if decided else ((0, ENDS),)
+    return tuple((trial, (trial + 1,)) for trial in ALIKE) if decided else ((0, _deciding_ends(right)),)
 
 
 def trial_of(schedule: str | None) -> int:
