@@ -39,7 +39,7 @@ from engine.lab.bounded import (
     whole,
     wholes,
 )
-from engine.lab.numpy_functions import FUNCTIONS, HALF_UNITS, MODES, OF_PARTS, STEPS
+from engine.lab.numpy_functions import FUNCTIONS, HALF_UNITS, MODES, OF_PARTS, STEPS, added_at
 from engine.records import Array, Check, NotRunnable
 
 LONGEST, MOST_NODES = 2_000, 600  # with what each name of an earlier statement stands for
@@ -196,12 +196,14 @@ def value_of(
 
 def largest_whole(line: str, arrays: Mapping[str, Array], numbers: Mapping[str, float]) -> float:
     """Return the largest whole number, without its sign, of a line and of all its parts; infinite if one is a
-    fraction. NotRunnable: the line has no value."""
+    fraction. A part that the line itself makes 64 bits wide counts as a number with 32 bits less. NotRunnable: the line
+    has no value."""
     largest = 0.0
-    for _, made in _values_of_parts(line, arrays, numbers):
+    for part, made in _values_of_parts(line, arrays, numbers):
         if made.dtype.kind == "f":
             return np.inf
-        largest = max(largest, float(np.abs(made.astype(np.float64)).max(initial=0)))
+        size = float(np.abs(made.astype(np.float64)).max(initial=0))
+        largest = max(largest, size / 2**32 if "int64" in part else size)
     return largest
 
 
@@ -267,7 +269,7 @@ def name_of(node: ast.Name) -> str:
 
 
 def _refuse_unknown(name: str, line: str) -> None:
-    if name not in FUNCTIONS and name not in OF_PARTS and name not in (CAST, ASSIGNED):
+    if name not in FUNCTIONS and name not in OF_PARTS and name not in (CAST, ASSIGNED, ADDED):
         near = get_close_matches(name, [*FUNCTIONS, *OF_PARTS], 1)
         hint = f" Did you mean {near[0]}?" if near else ""
         hint = f" Write {_INSTEAD[name]}." if name in _INSTEAD else hint
@@ -327,8 +329,8 @@ def _evaluate(node: ast.expr, known: Mapping[str, Any], line: str, wraps: bool) 
             name, given = function_of(function, given)
             if name == CAST and len(given) == 2 and not keywords:
                 return _cast(inner(given[0]), _kind_of(given[1], line), wraps)
-            if name == ASSIGNED:
-                return _assigned(given, inner, line)
+            if name in (ASSIGNED, ADDED):
+                return _changed(name, given, inner, line)
             kinds = [_kind_of(each.value, line) for each in keywords if each.arg == "dtype"]
             if kinds:
                 keywords = [each for each in keywords if each.arg != "dtype"]
@@ -395,11 +397,13 @@ def _keyword(each: ast.keyword, inner: Callable[[ast.expr], Value]) -> Any:
     return value if each.arg in ("weights", "constant_values") else wholes(value)
 
 
-def _assigned(given: Sequence[ast.expr], inner: Callable[[ast.expr], Value], line: str) -> Value:
-    """Return an array of which a part has other numbers, as after y[1:-1] = x."""
+def _changed(name: str, given: Sequence[ast.expr], inner: Callable[[ast.expr], Value], line: str) -> Value:
+    """Return an array of which a part has other numbers, as after y[1:-1] = x or np.add.at(y, at, x)."""
     match given:
         case [ast.Subscript(value=array, slice=index), part]:
             before, made = inner(array), inner(part)
+            if name == ADDED:
+                return added_at(before, _index(index, inner), made)
             kind = np.result_type(before.of, made.of)
             of, off, at = before.of.astype(kind), before.off.copy(), _index(index, inner)
             of[at], off[at] = made.of, made.off
@@ -447,6 +451,7 @@ def _is_none(node: ast.expr) -> bool:
 _CONSTANTS = {"pi": np.pi, "e": np.e, "inf": np.inf, "nan": np.nan}
 CAST = "astype"
 ASSIGNED = "assigned"  # of y[1:-1] = x, which is the line assigned(y[1:-1], x)
+ADDED = "added"  # of np.add.at(y, at, x), which is the line added(y[at], x)
 KINDS = {"int": "int64", "float": "float64", "bool": "bool", "bool_": "bool"} | {
     f"{kind}{bits}": f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)
 } | {f"float{bits}": f"float{bits}" for bits in (16, 32, 64)}  # fmt: skip

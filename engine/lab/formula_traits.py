@@ -9,7 +9,7 @@ from enum import IntEnum
 from math import isfinite
 
 from engine.lab.bounded import whole
-from engine.lab.formula import ASSIGNED, CAST, KINDS, function_of, name_of, parse, value_of
+from engine.lab.formula import ADDED, ASSIGNED, CAST, KINDS, function_of, name_of, parse, value_of
 from engine.lab.numpy_functions import COMPARING, MOVING, OF_PARTS, STEPS
 from engine.records import NotRunnable
 
@@ -106,11 +106,15 @@ def _operands(tree: ast.expr) -> list[ast.expr]:
     return [side for node in nodes for side in (node.left, node.right)]
 
 
-def counted_in(line: str) -> frozenset[str]:
-    """Return the parameters of whose numbers a line counts how often each occurs."""
+def counted_in(line: str) -> dict[str, str]:
+    """Return the parameters of whose numbers, or their bits, a line counts how often each occurs, with what it
+    counts: x of bincount(x & 15) with x & 15."""
     calls = [node for node in ast.walk(parse(line)) if isinstance(node, ast.Call)]
-    counted = [each[0] for name, each in (function_of(node.func, node.args) for node in calls) if name == "bincount"]
-    return frozenset(name_of(part) for part in counted if isinstance(part, ast.Name))
+    named = [function_of(node.func, node.args) for node in calls]
+    counted = [each[0] for name, each in named if name == "bincount"]
+    counted += [each[0].slice for name, each in named if name == ADDED and isinstance(each[0], ast.Subscript)]
+    nodes = [(part.left if isinstance(part, ast.BinOp) else part, part) for part in counted]
+    return {name_of(one): ast.unparse(part) for one, part in nodes if isinstance(one, ast.Name)}
 
 
 def choices_in(line: str) -> frozenset[str]:
@@ -312,7 +316,7 @@ class _Whole(IntEnum):
 _ADDING = frozenset((
     "add", "subtract", "multiply", "negative", "sum", "cumsum", "prod", "cumprod", "dot", "matmul",
     "inner", "vdot", "outer", "convolve", "diff", "square", "trace", "add.reduce", "add.accumulate", "multiply.reduce",
-    "multiply.accumulate", "kron", "cross",
+    "multiply.accumulate", "kron", "cross", ADDED,
 ))  # fmt: skip
 _COUNTING = frozenset(("sign", "bitwise_count"))
 _BOUNDED = frozenset((*_ADDING, *_COUNTING, *_MOVES, CAST, "abs", "absolute", "floor_divide", "mod", "remainder"))

@@ -25,6 +25,7 @@ from engine.lab.kernel_traits import compared_with, has_atomics, has_variables, 
 from engine.lab.kernels import KernelRun, OwnKernel
 from engine.lab.own_launch import FAILURES, Checked, Draft, check_answer, check_launch, prepare
 from engine.lab.setups import Formula, Launching, Setup, launching
+from engine.lab.ties import tied_arguments
 from engine.lab.trial_parameters import numbers_of_other_signs, other_numbers
 from engine.lab.trials import (
     LARGE,
@@ -36,6 +37,7 @@ from engine.lab.trials import (
     other_ranges,
     reading_trials,
     searches,
+    searching_trials,
     trial_of,
     unset_arrays,
 )
@@ -122,7 +124,7 @@ def _tries(asked: _Asked) -> list[tuple[str | None, int]]:
     usual = [(order, trial_of(order)) for order in ORDERS]
     more = SEARCHED[len(ORDERS) :]
     if searches(asked.setup.right):
-        trials = [(order, trial_of(order)) for order in more]
+        trials = [(SEARCHED[trial - 1], trial) for trial in searching_trials(asked.setup.right)]
         return [*usual, *((order if trial == TIES else asked.schedule, trial) for order, trial in trials)]
     return [*usual, *((order, trial_of(ORDERS[0])) for order in more if waits(asked.draft.compiled()))]
 
@@ -142,10 +144,16 @@ def _unwritten(setup: Setup, other: Checked) -> str | None:
 
 
 def _with_other_arguments(asked: _Asked) -> Checked | None:
-    """Return a run that is wrong with other ranges, or with a factor with which the line chooses something else."""
+    """Return a run that is wrong with other ranges, with a factor with which the line chooses something else, or with
+    numbers of which the sides of a comparison are equal."""
     own, made = prepare(asked.draft, asked.size)
     ranges = [{name: one} for name, one in other_ranges(asked.setup, made, own).items()]
-    others: list[Mapping[str, Argument]] = [*ranges, *numbers_of_other_signs(asked.setup, made, own)]
+    tied = tied_arguments(asked.setup, made, own)
+    others: list[Mapping[str, Argument]] = [
+        *ranges,
+        *numbers_of_other_signs(asked.setup, made, own),
+        *[tied] * bool(tied),
+    ]
     runs = (check_launch(asked.draft, asked.size, asked.schedule, 0, instead=other) for other in others)
     return next((_instead(asked, other) for other in runs if other.measurement.status == "wrong"), None)
 
@@ -178,13 +186,30 @@ def _grows(setup: Setup) -> bool:
 
 
 def _at_sizes_near(asked: _Asked) -> Checked | None:
-    """Return the first run with a remark that names a size near N at which the kernel is wrong."""
+    """Return the first run with a remark that names a size near N at which the kernel is wrong; of a launch with sizes
+    of its own, a run that is wrong with a number at an end that decides."""
     setup = asked.setup
-    for size, end in product(_sizes_near(asked.size, setup) if setup.sized else (), ends_for(setup.right)):
+    if not setup.sized:
+        return _wrong_at(asked, (None,), filter(None, ends_for(setup.right)))
+    for size, end in product(_sizes_near(asked.size, setup), ends_for(setup.right)):
         other = check_launch(asked.draft, size, asked.schedule, end)
-        if is_missed(other) and (end is None or other.measurement.status == "wrong"):
+        if is_missed(other) and (end is None or other.measurement.status == "wrong") and _has_value(asked, size):
             return _only_here(asked.found, other, size)
     return None
+
+
+def _has_value(asked: _Asked, size: int) -> bool:
+    """Return whether the line has a value at a size: x[np.arange(n) ^ 1] has none if n is odd."""
+    right = asked.setup.right
+    if not isinstance(right, Formula):
+        return True
+    try:
+        own, made = prepare(asked.draft, size)
+        passed = dict(zip(array_names(own.parameters, None), made.arguments, strict=True))
+        value_of(right.line, *arrays_and_numbers(passed))
+    except NotRunnable:
+        return False
+    return True
 
 
 def _sizes_near(n: int, setup: Setup) -> tuple[int, ...]:
@@ -210,8 +235,9 @@ def _where_unread_decides(asked: _Asked) -> Checked | None:
     return next((other for other in found if other), None)
 
 
-def _wrong_at(asked: _Asked, places: Iterable[int], trials: Iterable[int]) -> Checked | None:
-    """Return a run of these trials that is wrong, with the deciding number at one of these places."""
+def _wrong_at(asked: _Asked, places: Iterable[int | None], trials: Iterable[int]) -> Checked | None:
+    """Return a run of these trials that is wrong, with the deciding number at one of these places; None: where it
+    belongs in the trial."""
     runs = (check_launch(asked.draft, asked.size, None, trial, odd=place) for place, trial in product(places, trials))
     return next((_instead(asked, other) for other in runs if other.measurement.status == "wrong"), None)
 
@@ -265,13 +291,12 @@ def _where_unread_counts(asked: _Asked) -> Checked | None:
 def _at_constants(asked: _Asked) -> Checked | None:
     """Return a run that is wrong because the element decides whose number is a constant of the kernel, as 37 in
     `if (x[i] < 0 && i % 64 != 37)`: a kernel may read an element and drop it."""
-    right = asked.setup.right
-    if len(ends_for(right)) == 1:  # no number decides alone
+    trials = dict.fromkeys(trial for _, deciding in reading_trials(asked.setup.right) for trial in deciding)
+    if not trials:  # no number decides alone
         return None
     own, made = prepare(asked.draft, asked.size)
     most = max((one.size for one in made.arguments if isinstance(one, np.ndarray)), default=0)
     places = [int(number) for number in compared_with(own, "i") if 0 < number < most]
-    trials = dict.fromkeys(trial for _, deciding in reading_trials(right) for trial in deciding)
     return _wrong_at(asked, places[:_MOST_PLACES], trials)
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from math import prod
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -305,6 +305,28 @@ def _bincount(one: Value, weights: Value | None = None, minlength: Value | int =
 
     made, squares = total(weights.of), total(weights.of.astype(np.float64) ** 2)
     return rounded(made, total(weights.off) + SUM * np.sqrt(counts * squares) + in_turn(made, counts), SUM)
+
+
+def _by(shape: tuple[int, ...]) -> str:
+    return " x ".join(map(str, shape)) or "1"
+
+
+def added_at(before: Value, at: Any, numbers: Value) -> Value:
+    """Return `before` after np.add.at(before, at, numbers): a place that occurs several times gets several numbers.
+    ValueError: the numbers do not fit these places."""
+    places, given = before.of[at].shape, numbers.of.shape
+    if given != places[len(places) - len(given) :]:
+        raise ValueError(f"the indices name {_by(places)} elements, and {_by(given)} numbers are added there")
+
+    def total(each: Array | float, kind: Any = np.float64) -> Array:
+        made = np.zeros(before.of.shape, kind)
+        np.add.at(made, at, each)
+        return made
+
+    counts, squares = total(1, np.int64), total(numbers.of.astype(np.float64) ** 2)
+    made = total(numbers.of, np.result_type(numbers.of, np.int64))
+    off = total(numbers.off) + SUM * np.sqrt(counts * squares) + in_turn(made, counts)
+    return add(before, rounded(made, off, SUM))
 
 
 def _nonzero(condition: Value) -> Value:

@@ -26,6 +26,7 @@ from engine.lab.arguments import (
     written_fields,
 )
 from engine.lab.expressions import evaluate
+from engine.lab.few_elements import few_elements
 from engine.lab.formula import check as check_formula
 from engine.lab.formula import parse, part_too_large
 from engine.lab.host_launch import AS_PROPOSED, HostArgument, HostLaunch, launch_in_text
@@ -467,6 +468,9 @@ def _propose_arguments(text: str, name: str, declared: Declared, size: str, exac
     ]
     times = (1 if exact else multiple(text, bare(name), own) for own in declared.parameters)
     sizes = [each + f", {more}" * (more > 1) for each, more in zip(sizes, times, strict=True)]
+    known = {own: int(value) for own, value in values.items() if value.isdecimal()}
+    few = (few_elements(text, bare(name), own, known) for own in declared.parameters)
+    sizes = [", ".join(map(str, less)) or each for each, less in zip(sizes, few, strict=True)]
     return tuple(
         _propose_any(text, one, extent, fill, values.get(own, "n"))
         for one, own, extent, fill in zip(written, declared.parameters, sizes, fills, strict=True)

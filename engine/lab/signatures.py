@@ -248,9 +248,9 @@ def index_arrays(text: str, names: Sequence[str]) -> set[str]:
 
 def strides(text: str, kernel: str, array: str, numbers: Sequence[str]) -> list[str]:
     """Return those of the kernel's `numbers` that multiply in the indices of an array: one of a matrix by rows."""
-    body = _body(text, kernel)
+    body = body_of(text, kernel)
     assigned = _ASSIGNED.findall(body)
-    found = _indices(body, array) + [
+    found = indices_of(body, array) + [
         value for _, value in assigned if re.search(rf"(?<![\w.]){array}\s*\+", value)
     ]  # a pointer into it
     known: set[str] = set()
@@ -263,10 +263,10 @@ def strides(text: str, kernel: str, array: str, numbers: Sequence[str]) -> list[
 
 def multiple(text: str, kernel: str, array: str) -> int:
     """Return how many neighbouring elements of an array a thread uses: 3 of `a[3 * i + 1]`; 1 if nothing says it."""
-    body = _body(text, kernel)
+    body = body_of(text, kernel)
     values = dict(_ASSIGNED.findall(body))
     inside = [found[1] for one in values.values() if (found := re.match(rf"&?\s*{array}\s*\+(.*)", one))]
-    parts_of = [one for index in (*_indices(body, array), *inside) for one in index.split("+")]
+    parts_of = [one for index in (*indices_of(body, array), *inside) for one in index.split("+")]
     every = [values.get(one.strip(), one) for one in parts_of]
     known = numbers_in(text)
     most = 1
@@ -284,7 +284,7 @@ def block_in(text: str, kernel: str, numbers: Mapping[str, str]) -> int | None:
 
     `numbers`: the names that are whole numbers, with their digits.
     """
-    body = _body(text, kernel)
+    body = body_of(text, kernel)
     thread = "|".join([r"threadIdx\s*\.\s*x\b", *(rf"\b{name}\b" for name in _OWN_THREAD.findall(body))])
     size = r"\(?\s*\b(\w+)\b(?:\s*\*\s*\d+)?\s*\)?"
     shared = re.findall(r"__shared__\s+(?:[\w:]+\s+){1,3}(\w+)\s*\[\s*(\w+)\s*\]\s*[;,]", body)
@@ -304,17 +304,17 @@ def block_in(text: str, kernel: str, numbers: Mapping[str, str]) -> int | None:
 def is_bounded_by_product(text: str, kernel: str, numbers: Sequence[str]) -> bool:
     """Return whether a kernel compares an index with the product of two of its numbers, as rows and columns of a matrix
     that one row of threads walks through."""
-    products = re.findall(r"(?<!<)(?:<|>=)\s*\(?\s*(\w+)\s*\*\s*(\w+)\b(?!\s*[\[(.])", _body(text, kernel))
+    products = re.findall(r"(?<!<)(?:<|>=)\s*\(?\s*(\w+)\s*\*\s*(\w+)\b(?!\s*[\[(.])", body_of(text, kernel))
     return any(one != other and {one, other} <= {*numbers} for one, other in products)
 
 
 def ends_with_next(text: str, kernel: str, array: str) -> bool:
     """Return whether a kernel uses an element and the next one as the ends of a range, as the rows of a sparse
     matrix."""
-    body = _body(text, kernel)
-    nexts = {found[1] for one in _indices(body, array) if (found := re.fullmatch(r"\s*(\w+)\s*\+\s*1\s*", one))}
+    body = body_of(text, kernel)
+    nexts = {found[1] for one in indices_of(body, array) if (found := re.fullmatch(r"\s*(\w+)\s*\+\s*1\s*", one))}
     return (
-        any(one.strip() in nexts for one in _indices(body, array)) and re.search(r"\b(for|while)\b", body) is not None
+        any(one.strip() in nexts for one in indices_of(body, array)) and re.search(r"\b(for|while)\b", body) is not None
     )
 
 
@@ -323,13 +323,14 @@ def numbers_in(text: str) -> dict[str, str]:
     return {found[1]: found[2] for found in _NUMBER.finditer(text)}
 
 
-def _body(text: str, kernel: str) -> str:
+def body_of(text: str, kernel: str) -> str:
     """Return the bodies of the kernel's definitions without comments."""
     bodies = [text[one.start : one.end].partition("{")[2] for one in declarations(text) if kernel in one.words]
     return uncommented("".join(bodies))
 
 
-def _indices(body: str, array: str) -> list[str]:
+def indices_of(body: str, array: str) -> list[str]:
+    """Return what stands between the brackets behind an array."""
     found = re.finditer(rf"(?<![\w.]){array}\s*\[", body)
     return [_bracketed(body[one.end() : one.end() + _LONGEST_INDEX], "[]") for one in found]
 

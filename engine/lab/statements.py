@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from engine.lab.formula import ASSIGNED, LONGEST
+from engine.lab.formula import ADDED, ASSIGNED, LONGEST
 from engine.lab.top_level import parts
 from engine.records import NotRunnable
 
@@ -60,8 +60,7 @@ def _of_whole_array(words: str) -> str:
         return f"{name} = {ASSIGNED}({name}{at}, {line.strip()})"
     added = _ADDED_AT.fullmatch(words)
     given = parts(added[2]) if added else []
-    if added and len(given) == 2:
-        at, numbers = (one.strip() for one in given)
-        weights = "" if numbers == "1" else f"weights={numbers}, "
-        return f"{added[1]} = {added[1]} + np.bincount({at}, {weights}minlength={added[1]}.size)"
-    return words
+    if added is None or len(given) != 2:
+        return words
+    at, numbers = (one.strip() for one in given)
+    return f"{added[1]} = {ADDED}({added[1]}[{at}], {numbers})"

@@ -52,11 +52,13 @@ LARGE = 1 + ORDERS.index("waves:1")  # the trial in which numbers are large
 # The trials in which the largest or the smallest number is the last one, or the last one decides.
 ENDS = (len(SEARCHED) + 1, len(SEARCHED) + 2)
 TIES = 4  # the trial in which few numbers differ, and those by little
+_SECOND = 3  # the trial in which the most frequent number is 1
 _FOR_MINIMA = (5, 6)  # the trials in which all numbers but one are the largest of their type
-_FALLING = 7  # the trial of sorts in which the numbers fall
+_FALLING = 7  # the trial of sorts and of prefix maxima in which the numbers fall
 _EQUAL = 1  # the trial in which some numbers are equal to the line's bounds
 _UNWRITTEN = 1  # the trial in which arrays without a fill do not start with zeros
 _EXACT = 2.0**53  # up to which a double has all whole numbers
+_ENDS_OF_TYPE = 19  # every so many numbers of the whole range are the smallest and the largest one
 _SIGNED = 2**63 - 1  # the largest whole number of a formula
 _ROOMY, _MOST_BITS = 2.0**29, 20  # a kernel may add two such numbers; bits that the usual numbers leave free
 _SAFE = 2**14  # sums of a few squares of such numbers are ints
@@ -85,18 +87,46 @@ def searches(right: Right | Formula | None) -> bool:
 
 
 def ends_for(right: Right | Formula | None) -> tuple[int | None, ...]:
-    """Return the trials for the ends of arrays: None, the usual one, and those in which one number there decides. An
-    array that is sorted as a whole shows each of its numbers in any trial."""
-    shows_all = isinstance(right, Formula) and _SORTS_ALL.fullmatch(right.line) is not None
-    return (None, *ENDS) if searches(right) and not shows_all else (None,)
+    """Return the trials for the ends of arrays: None, the usual one, in which the largest number is the last one, and
+    those in which another number there decides."""
+    more = sought(right) != "largest" and _shows_one(right)
+    return (None, *(_deciding_ends(right) if more else ()))
+
+
+def _shows_one(right: Right | Formula | None) -> bool:
+    """Return whether an answer may show one number alone: an array that is sorted as a whole shows all of them."""
+    return searches(right) and not (isinstance(right, Formula) and _SORTS_ALL.fullmatch(right.line))
+
+
+def _deciding_ends(right: Right | Formula | None) -> tuple[int, ...]:
+    """Return the trials in which the number at an end decides what a search finds."""
+    return {"least": ENDS[:1], "largest": ENDS[1:]}.get(sought(right), ENDS)
+
+
+def searching_trials(right: Right | Formula | None) -> tuple[int, ...]:
+    """Return the further trials of a search: a line that looks for the largest number needs none in which all but one
+    are the largest of their type, and the other way round."""
+    without = {"least": (_SECOND,), "largest": _FOR_MINIMA}.get(sought(right), ()) if isinstance(right, Formula) else ()
+    return tuple(trial for trial in range(len(ORDERS) + 1, len(SEARCHED) + 1) if trial not in without)
+
+
+def sought(right: Right | Formula | None) -> str:
+    """Return whether a search looks for the "largest" or the "least" of the numbers as they are; "": for neither, or
+    both."""
+    if not isinstance(right, Formula):
+        return "largest" if right is not None and reference_named(right.reference).searches else ""
+    if not moved_in(right.line) or is_decided(right.line) or comparisons_in(right.line):
+        return ""
+    names = {"least" if "min" in name else "largest" if "max" in name else "" for name in _SEARCHES.findall(right.line)}
+    return names.pop() if len(names) == 1 else ""
 
 
 def reading_trials(right: Right | Formula | None) -> tuple[tuple[int, tuple[int, ...]], ...]:
     """Return the trials in which a search has to read every number, each with those in which one number decides."""
-    if not searches(right):
+    if not _shows_one(right):
         return ()
     decided = isinstance(right, Formula) and is_decided(right.line)
-    return tuple((trial, (trial + 1,)) for trial in ALIKE) if decided else ((0, ENDS),)
+    return tuple((trial, (trial + 1,)) for trial in ALIKE) if decided else ((0, _deciding_ends(right)),)
 
 
 def trial_of(schedule: str | None) -> int:
@@ -249,16 +279,17 @@ def _of_formula(
     seeks = _FINDS.search(right.line) is not None
     changed = dict[str, Any]()
     unsigned = {name for name, array in arrays.items() if array.dtype.kind == "u"}
-    for name in (indices | unsigned) & counted_in(right.line) if trial in ENDS and seeks else ():
-        changed[name] = every[name].copy()
-        last = least_of(every.values()) - 1 if name in indices else every[name].max()
-        changed[name].flat[::2] = last if trial % 2 else 0  # so it is the most frequent one
+    for name, counted in counted_in(right.line).items() if trial in (*ENDS, _SECOND) and seeks else ():
+        if name in indices | unsigned:
+            most = least_of(every.values()) if name in indices else None
+            changed[name] = _with_frequent(counted, every, name, numbers, trial, most)
     small = (
         _with_small_powers(right.line, every, exponents_in(right.line) & {*arrays}, numbers) if trial == TIES else {}
     )
     summed = _with_finite_sums(right.line, every, exponents_in(right.line) & {*arrays}, numbers, trial)
     halved = _times_halved(right.line, every, decided, numbers) if trial == _EQUAL and not moved else 0
     finds = bool(moved) and seeks  # the largest number has its place in trial _EQUAL
+    sorts = re.search(r"sort(ed)?\b", right.line) is not None
     for place, (name, array) in enumerate(arrays.items()):
         if name in small:
             changed[name] = small[name]
@@ -266,11 +297,12 @@ def _of_formula(
             changed[name] = _powers(array, trial, _SHIFT_OF_HALF if array.itemsize == 2 else _SHIFT)
         elif trial and name in summed and array.dtype.kind == "f":
             changed[name] = _powers(array, trial, _SHIFT_OF_SUM)
+        elif trial == _FALLING and not moved and "accumulate" in right.line and array.dtype.kind in "iuf":
+            changed[name] = _falling(array)
         elif seeks and name in used and array.dtype.kind in "iuf" and (trial in ENDS or (trial > LARGE and not moved)):
             placed = _with_middle if trial in ENDS and "median" in right.line else _with_extreme
             changed[name] = placed(array, trial, odd)
         elif name in moved and trial >= LARGE and trial not in ENDS:
-            sorts = re.search(r"sort(ed)?\b", right.line) is not None
             made = _falling(array) if sorts and trial == _FALLING else _moved(array, trial, place)
             if array.dtype.kind == "f" and not finds:
                 made = made / array.dtype.type(4)  # a kernel may add a few, as (x + abs(x)) / 2 does
@@ -279,7 +311,7 @@ def _of_formula(
             bounds = finds and trial == TIES and name not in divides and array.dtype.kind in "iuf"
             changed[name] = _with_near(made, right.line, numbers, own, place) if bounds else made
         elif trial == LARGE and name in wraps and isinstance(out, np.ndarray) and _keep_bits(out, array):
-            changed[name] = _of_whole_range(array, np.random.default_rng([place, trial]))
+            changed[name] = _with_ends_of_type(_of_whole_range(array, np.random.default_rng([place, trial])))
         elif trial == LARGE and name in used and isinstance(out, np.ndarray) and _is_narrow(out, array):
             whole = _of_whole_range(array, np.random.default_rng([place, trial]))
             changed[name] = np.where(whole == 0, whole.dtype.type(1), whole)  # may be a divisor
@@ -299,6 +331,25 @@ def _of_formula(
         elif trial == _EQUAL and name in counted_in(right.line):
             changed[name] = np.where(np.arange(array.size).reshape(array.shape) % 5 == 1, 0, array).astype(array.dtype)
     return _in_signed_words(changed)
+
+
+def _with_frequent(
+    counted: str, arrays: Mapping[str, Array], name: str, numbers: Mapping[str, float], trial: int, most: int | None
+) -> Array:
+    """Return the whole numbers `name`, of which every second one is the same: what a line counts of it is 1, the least
+    or the largest one. `most`: what indices are less than."""
+    made = arrays[name].copy()
+    for place, each in enumerate((1, 0)[: made.size - 1], 1):
+        made.flat[place] = each
+    made.flat[:1] = made.flat[0] if most is None else most - 1
+    try:
+        values = value_of(counted, {**arrays, name: made}, numbers).of.ravel()
+    except NotRunnable:
+        return made
+    at = int(values.argmax() if trial % 2 else values.argmin())
+    at = int(np.abs(values - 1).argmin()) if trial == _SECOND else at
+    made.flat[::2] = made.flat[at]
+    return made
 
 
 def _stays_unsigned(line: str, arrays: Mapping[str, Array], numbers: Mapping[str, float], out: Array) -> bool:
@@ -517,6 +568,14 @@ def _of_whole_range(numbers: Array, make: np.random.Generator) -> Array:
         return sizes.astype(numbers.dtype)
     info = np.iinfo(str(numbers.dtype))
     return make.integers(info.min, info.max, numbers.shape, numbers.dtype, endpoint=True)
+
+
+def _with_ends_of_type(numbers: Array) -> Array:
+    """Return numbers of which some are the smallest and the largest ones of their type."""
+    made, info = numbers.copy(), np.iinfo(str(numbers.dtype))
+    made.flat[_ENDS_OF_TYPE::_ENDS_OF_TYPE] = info.max
+    made.flat[_ENDS_OF_TYPE + 1 :: _ENDS_OF_TYPE] = info.min
+    return made
 
 
 def _extremes(numbers: Array, trial: int, sign: int) -> Array:

@@ -167,8 +167,9 @@ def test_an_array_of_other_numbers_is_refused_only_where_a_line_names_it() -> No
         ("y[y >= 0] = x", "assigned(y[y >= 0], x)"),
         ("y *= 2 + x", "y * (2 + x)"),
         ("y //= 2", "y // (2)"),
-        ("np.add.at(y, in, x[:64])", "y + np.bincount(in, weights=x[:64], minlength=y.size)"),
-        ("np.add.at(y, in, 1)", "y + np.bincount(in, minlength=y.size)"),
+        ("np.add.at(y, in, x[:64])", "added(y[in], x[:64])"),
+        ("np.add.at(y, (a, b), x)", "added(y[(a, b)], x)"),
+        ("np.add.at(y, in, 1)", "added(y[in], 1)"),
         ("y = x[:] == 3", "x[:] == 3"),
         ("y = max(x, 0)", "max(x, 0)"),
         ("m = x.max(); y = x - m", "x - (x.max())"),
@@ -351,3 +352,14 @@ def test_a_number_at_a_step_is_off_by_a_step_at_most(line: str, kind: type, beyo
         wrong = right.copy()
         wrong[2] += more
         assert not check(line, {"x": x}, {}, wrong, "y").ok
+
+
+def test_numbers_are_added_at_rows_as_numpy_adds_them() -> None:
+    y, at, x = np.zeros((3, 4)), np.array([2, 0, 2]), np.arange(12.0).reshape(3, 4)
+    wanted = y.copy()
+    np.add.at(wanted, at, x)
+    known = {"y": y, "at": at, "x": x, "z": np.ones(3)}
+    assert np.array_equal(value_of("added(y[at], x)", known, {}).of, wanted)
+    assert np.array_equal(value_of("added(y[at, 1], z)", known, {}).of[:, 1], [1, 0, 2])
+    with pytest.raises(NotRunnable, match="name 3 x 4 elements, and 3 numbers are added there"):
+        value_of("added(y[at], z)", known, {})

@@ -638,3 +638,25 @@ def test_a_window_that_is_left_to_the_user_is_small() -> None:
         conv<<<(n + 255) / 256, 256>>>(x, w, y, n, k);
     }"""
     assert propose_setup(text).arguments == ("float32[n]=random", "float32[3]=random", "float32[n - 3 + 1]", "n", "3")
+
+
+@pytest.mark.sampled(quick=4)
+@pytest.mark.parametrize(
+    ("head", "loops", "index", "sizes"),
+    [
+        ("", "for (int a = 0; a < 5; a++) for (int b = 0; b < 5; b++)", "b * 5 + a", "5, 5"),
+        ("#define R 2\n#define W (2 * R + 1)\n", "for (int a = -R; a <= R; a++) for (int b = -R; b <= R; b++)",
+         "(b + R) * W + a + R", "5, 5"),
+        ("const int S = 7;\n", "for (int a = 0; a < S; a++)", "a", "7"),
+        ("", "for (int a = 0; a < 5; a++) for (int b = 0; b < 3; b++)", "b * 5 + a", "15"),
+        ("", "for (int a = 0; a < n; a++)", "a", "n"),
+        ("", "for (int a = 0; a < 5; a++)", "i + a", "n"),
+        ("", "for (int a = 0; a < 5; a++)", "a] + g(m)[0", "n"),
+    ],
+)  # fmt: skip
+def test_an_array_that_loops_of_constant_ends_read_is_proposed_with_its_elements(
+    head: str, loops: str, index: str, sizes: str
+) -> None:
+    text = f"{head}__global__ void k(const float *x, const float *m, float *y, int n) {{ int i = threadIdx.x;\n"
+    text += f"float s = 0; {loops} s += m[{index}] * x[i]; y[i] = s; }}"
+    assert propose_setup(text).arguments[:2] == ("float32[n]=random", f"float32[{sizes}]=random")

@@ -49,7 +49,57 @@ MODE = """if (i) return;
 NEAREST = """int least = 0x7fffffff;
     for (int k = 0; k < n; k++) least = min(least, x[i] + z[k]);
     y[i] = least;"""
+STRIPS = """if (i) return;
+    int low = x[0], best = 0;
+    for (int k = 1; k < n; k++) { low = min(low, x[k]); best = max(best, x[k] - low); }
+    *y = best;"""
+CLOSEST = """int b = 0;
+    for (int k = 1; k < 16; k++) if (fabsf(x[i] - z[k]) < fabsf(x[i] - z[b])) b = k;
+    y[i] = b;"""
+PATTERN = """if (i >= n - 2) return;
+    y[i] = 1;
+    for (int k = 0; k < 3; k++) if (x[i + k] != z[k]) y[i] = 0;"""
 CASES = {
+    "a computed number is equal to a bound": (
+        "float32[n]=random, float32[n]=random, int32[n], 1.4", "y = x * x + z * z < r * r",
+        "const float *x, const float *z, int *y, float r", "y[i] = x[i] * x[i] + z[i] * z[i] < r * r;",
+        "y[i] = x[i] * x[i] + z[i] * z[i] <= r * r;",
+    ),
+    "a length is equal to a bound": (
+        "float32[n]=random, float32[n]=random, int32[n]", "y = np.sqrt(x * x + z * z) > 2",
+        "const float *x, const float *z, int *y", "y[i] = sqrtf(x[i] * x[i] + z[i] * z[i]) > 2;",
+        "y[i] = x[i] * x[i] + z[i] * z[i] >= 4;",
+    ),
+    "a sum is equal to another number": (
+        "int32[n]=random, int32[n]=random, int32[n]", "y = np.where(x + z > 2 * x, 1, -1)",
+        "const int *x, const int *z, int *y", "y[i] = x[i] + z[i] > 2 * x[i] ? 1 : -1;",
+        "y[i] = x[i] + z[i] >= 2 * x[i] ? 1 : -1;",
+    ),
+    "two numbers are equally near": (
+        "float32[n]=random, float32[16]=random, int32[n]", "y = np.abs(x[:, None] - z).argmin(axis=1)",
+        "const float *x, const float *z, int *y", CLOSEST, CLOSEST.replace("< fabsf", "<= fabsf"),
+    ),
+    "a pattern of bytes occurs in part only": (
+        "uint8[n]=random, uint8[3]=random, int32[n - 2]", "y = (x[:-2] == z[0]) & (x[1:-1] == z[1]) & (x[2:] == z[2])",
+        "const unsigned char *x, const unsigned char *z, int *y", PATTERN, PATTERN.replace("k < 3", "k < 2"),
+    ),
+    "the second number of a histogram is left out": (
+        "uint8[n]=random, int32[1]", "y = np.bincount(x & 15, minlength=256).argmax()",
+        "const unsigned char *x, int *y", MODE.replace("x[k]", "x[k] & 15"),
+        MODE.replace("x[k]", "x[k] & 15").replace("k = 1", "k = 2"),
+    ),
+    "no number is larger than those before it": (
+        "int32[n]=random, int32[1]", "y = (x - np.minimum.accumulate(x)).max()", "const int *x, int *y", STRIPS,
+        STRIPS.replace("best = 0", "best = 1"),
+    ),
+    "a line asks for 64 bits before it drops some": (
+        "int32[n]=random, int32[n]=random, int32[n]", "y = (x.astype(np.int64) * z) >> 16",
+        "const int *x, const int *z, int *y", "y[i] = (long long)x[i] * z[i] >> 16;", "y[i] = x[i] * z[i] >> 16;",
+    ),
+    "the largest unsigned number wraps": (
+        "uint32[n]=random, int32[n]", "y = (x + 4) % 7", "const unsigned *x, int *y", "y[i] = (x[i] + 4) % 7;",
+        "y[i] = (x[i] + 4ull) % 7;",
+    ),
     "the largest number of a histogram is left out": (
         "uint8[n]=random, int32[1]", "y = np.bincount(x, minlength=256).argmax()", "const unsigned char *x, int *y",
         MODE, MODE.replace("k < 256", "k < 255"),
@@ -281,6 +331,30 @@ def test_a_parameter_may_end_with_an_underscore_and_a_number_may_be_cast() -> No
     assert float(value_of("np.int64(in / 2) + np.float16(0.5) + float(1)", {}, known).of) == 3.5
     with pytest.raises(NotRunnable, match="reshape"):
         value_of("np.add.reduceat(in, 3)", {}, known)
+
+
+@pytest.mark.sampled(quick=2)
+@pytest.mark.parametrize(
+    ("line", "body", "wrong"),
+    [
+        ("y = x.argmin() + 1", "int b = 0; for (int k = 1; k < 60; k++) if (x[k] < x[b]) b = k; *y = b + 1;", "k < 59"),
+        ("y = (x * x).max()", "int b = 0; for (int k = 0; k < 60; k++) b = max(b, x[k] * x[k]); *y = b;", "k < 59"),
+        ("y = np.bincount(x & 15).argmax()", "int h[16] = {}, b = 0; for (int k = 0; k < 60; k++) h[x[k] & 15]++; "
+         "for (int k = 1; k < 16; k++) if (h[k] > h[b]) b = k; *y = b;", "k < 15"),
+    ],
+)  # fmt: skip
+def test_a_launch_without_a_size_is_tried_with_deciding_numbers_at_the_ends(line: str, body: str, wrong: str) -> None:
+    kind = "unsigned" if "&" in line else "int"
+    setup = setup_of(f"f<<<1, 1>>>({'uint32' if '&' in line else 'int32'}[60]=random, int32[1])", line)
+    for each in (body, body.replace("k < 60" if "59" in wrong else "k < 16", wrong)):
+        found = check_own(setup, 60, f"__global__ void f(const {kind} *x, int *y) {{ {each} }}", "mine.cu")
+        assert found.measurement.status == ("ok" if each == body else "wrong")
+
+
+def test_a_size_at_which_the_line_has_no_value_is_not_tried() -> None:
+    body, line = "y[i] = x[i ^ 1];", "y = x[np.arange(x.size) ^ 1]"
+    found = checked("int32[n]=random, int32[n]", line, "const int *x, int *y", body, 150)
+    assert (found.measurement.status, found.remark) == ("ok", None)
 
 
 @pytest.mark.parametrize("loop", ["for (int k = p[i]; k < p[i + 1]; k++)", "int k = p[i]; for (; k < p[i + 1]; k++)"])

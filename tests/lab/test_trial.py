@@ -8,8 +8,9 @@ import pytest
 import engine
 from engine.catalogue import default_choice
 from engine.lab.checking import check_own, check_rung
-from engine.lab.setups import setup_of
+from engine.lab.setups import right_of, setup_of
 from engine.lab.shared_gpu import try_on_emulator
+from engine.lab.trials import ends_for, searching_trials, sought
 from engine.plan import settle
 from engine.records import NotRunnable, Settled
 from tests.sentences import says
@@ -61,3 +62,14 @@ def test_an_own_launch_passes_the_same_trial() -> None:
     assert check_own(setup, 32, HEAD + "a[i] = n; }", "mine.cu").barred is None
     assert "writes element 32 of `a`" in str(check_own(setup, 32, HEAD + "a[i + 1] = n; }", "mine.cu").barred)
     assert "does not know tcgen05" in str(check_own(setup, 32, f"{HEAD}{UNKNOWN} a[i] = n; }}", "mine.cu").barred)
+
+
+@pytest.mark.parametrize(
+    ("line", "found", "trials"),
+    [("x.max()", "largest", 4), ("np.maximum.accumulate(x)", "largest", 4), ("argmin(x)", "least", 6),
+     ("(x * x).max()", "", 8), ("np.minimum(x.max(), 9)", "", 8), ("np.sort(x)", "", 6), ("(x > 3).argmax()", "", 8),
+     ("softmax(x)", "", 8)],
+)  # fmt: skip
+def test_a_search_of_the_largest_number_needs_no_trials_of_the_least(line: str, found: str, trials: int) -> None:
+    right = right_of(f"y = {line}")
+    assert sought(right) == found and len(ends_for(right)) + len(searching_trials(right)) == trials

@@ -294,10 +294,10 @@ class Chunk:
             self._end(mask)
 
     def _hold_back(self, failed: Mask, passed: Mask | None, key: Key) -> Mask:
-        """Return the lanes that repeat a compare-and-swap at once. If few of many lanes have succeeded, the lanes of
+        """Return the lanes that repeat a compare-and-swap at once. If a few of many lanes have succeeded, the lanes of
         later blocks wait until these are through: all together would need as many turns, with more lanes each."""
-        if failed.lanes < _MANY_LANES or (passed.lanes if passed else 0) * _MANY_LANES > failed.lanes:
-            return failed
+        if passed is None or failed.lanes < _MANY_LANES or passed.lanes * _MANY_LANES > failed.lanes:
+            return failed  # if none has succeeded, perhaps none ever will
         masks = self.lanes.masks
         columns = np.zeros(masks.shape[1], bool)
         columns[failed.columns_at()[: max(1, _MANY_LANES // masks.shape[0])]] = True

@@ -25,7 +25,7 @@ from engine.backends.emulator.registers.values import UNSIGNED, Part, Value, pla
 from engine.backends.emulator.running.dependence import LoopDependence, loop_dependence
 from engine.backends.emulator.running.lanes import Key, Label, Lanes
 from engine.backends.emulator.state.machine import Machine
-from engine.backends.emulator.state.pointers import writes_one_of, written_arrays
+from engine.backends.emulator.state.pointers import is_of_grid_barrier, writes_one_of, written_arrays
 from engine.records import Array, RunFailed
 
 _MOST_COPIED_BYTES = 1 << 28  # of copies; a program that may write more counts as one that changes memory
@@ -304,6 +304,8 @@ class LoopWatch:
                 self._wake()
                 return True
             held = [place for place, crew in self._lanes.groups if (place, crew) not in self._still]
+            if is_of_grid_barrier(self._program, needs.loads):
+                raise _grid_never_meets(self._lanes, start)
             raise _waits_for_ever(self._lanes, start, any(self._may_write(place, needs) for place in held))
         raise _never_ends(self._lanes, start)
 
@@ -364,6 +366,13 @@ def _waits_for_ever(lanes: Lanes, start: Snapshot, held: bool) -> RunFailed:
         )
     clause = f"{lanes.name(start.mask)} waits in a loop for {what}{more}"
     return machine.failure("deadlock", clause, _line(machine.program, start.key[0], start.places), "step-limit")
+
+
+def _grid_never_meets(lanes: Lanes, start: Snapshot) -> RunFailed:
+    """Return the failure of a grid.sync() that some threads of the grid do not reach."""
+    clause = f"{lanes.name(start.mask)} waits at grid.sync() for threads that never come there: all of a grid have to"
+    line = _line(lanes.machine.program, start.key[0], start.places)
+    return lanes.machine.failure("deadlock", clause, line, "divergent-barrier")
 
 
 def _line(program: Program, place: int, places: Iterable[int]) -> int:

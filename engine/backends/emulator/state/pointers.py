@@ -11,6 +11,7 @@ from engine.backends.emulator.ptx.traits import has_destination, registers_of, t
 from engine.backends.emulator.state.machine import Machine
 
 HEAP = "the heap"  # the origin of a pointer from malloc
+_WORKSPACE = "grid workspace"  # the origin of the address of grid.sync()'s counter
 
 
 def written_arrays(machine: Machine) -> frozenset[int]:
@@ -63,6 +64,12 @@ def arrays_met(machine: Machine, places: Iterable[Address]) -> frozenset[int]:
     return frozenset(bases - {machine.workspace})
 
 
+def is_of_grid_barrier(program: Program, places: Iterable[Address]) -> bool:
+    """Return whether there are such addresses, all in the workspace of grid.sync()."""
+    found = [_names_of(address, _origins(program)) for address in places]
+    return bool(found) and all(names == {_WORKSPACE} for names in found)
+
+
 def _names_of(operand: Operand, origins: dict[int, set[str]]) -> set[str]:
     """Return the parameters and variables that an operand is computed from."""
     if isinstance(operand, Address) and isinstance(operand.base, Symbol):
@@ -88,7 +95,7 @@ def _origins(program: Program) -> dict[int, set[str]]:
                 elif isinstance(operand, Address) and isinstance(operand.base, Symbol):
                     sources.add(operand.base.name)
                 elif isinstance(operand, Special) and "envreg" in operand.name:
-                    sources.add("grid workspace")
+                    sources.add(_WORKSPACE)
                 if item.opcode == "call.malloc":
                     sources.add(HEAP)
                 for index in registers_of(operand):

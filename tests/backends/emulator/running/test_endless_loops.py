@@ -112,6 +112,35 @@ def test_a_wait_that_nobody_can_end_is_a_deadlock(name: str, schedule: Schedule)
     assert words in str(failure.value) or schedule.kind == "independent"
 
 
+# A counter of floats that has no larger number, 2 ** 24 + 1: more lanes than repeat a compare-and-swap together.
+FULL = """float c = *(volatile float *)out;
+while (*(volatile float *)out < c + 4) {
+    float old = *(volatile float *)out;
+    atomicCAS((int *)out, __float_as_int(old), __float_as_int(old + 1));
+}"""
+
+
+@pytest.mark.sampled(quick=1)
+@pytest.mark.parametrize("schedule", SCHEDULES, ids=lambda schedule: schedule.kind)
+def test_a_counter_that_cannot_grow_is_a_deadlock_also_for_many_lanes(schedule: Schedule) -> None:
+    out = np.full(8, 2.0**24, np.float32).view(np.int32)
+    with pytest.raises(RunFailed) as failure:
+        execute(f"{HEAD}{FULL}\n}}", grid=8, block=64, schedule=schedule, **{"in": zeros(1), "out": out}, n=1)
+    assert failure.value.status == "deadlock", str(failure.value)
+
+
+@pytest.mark.sampled(quick=1)
+@pytest.mark.parametrize("schedule", SCHEDULES[:2], ids=lambda schedule: schedule.kind)
+def test_a_sync_of_the_grid_behind_a_guard_is_named(schedule: Schedule) -> None:
+    body = "if (blockIdx.x < 2) {\n cooperative_groups::this_grid().sync();\n out[i] = 1; }"
+    with pytest.raises(RunFailed) as failure:
+        execute(f"#include <cooperative_groups.h>\n{HEAD}{body}\n}}", grid=3, block=64, schedule=schedule,
+                cooperative=True, **{"in": zeros(1), "out": zeros(256)}, n=1)  # fmt: skip
+    assert failure.value.status == "deadlock"
+    assert "waits at grid.sync() for threads that never come there" in str(failure.value)
+    assert failure.value.line == 6
+
+
 ENDING = {
     "a loop of one thread over many elements": (
         "int c = 0;\nif (t == 0) for (int k = 0; k < 6000; k++) c += in[k % n];\nout[i] = c;"

@@ -327,6 +327,13 @@ class Causality:
             made |= (one == two) | (inside & (self._near[two, one % self._each] > time))
         return made
 
+    def has_read(self, after: int, before: int, time: int) -> bool:
+        """Return whether a flag that the group of the lane `after` has read tells of an access by the lane `before`,
+        with or without a fence behind that read. Lanes count in the grid."""
+        one, two = before // self._size, after // self._size
+        told = self._rows.lost or one == two
+        return told or bool(self._rows.clocks(self._heard[two : two + 1], np.array([one]))[0] > time)
+
     # ---- groups
 
     def _settle(self, groups: Array) -> None:

@@ -446,11 +446,18 @@ class Flags:
         return np.where(apart, across, inside)
 
     def is_published(self, before: Stamp, entry: int, other: int, one_block: bool) -> bool:
-        """Return whether a flag has published an access for the lane `other`, which may not have acquired it."""
+        """Return whether a flag that the lane `other` has read has published an access; the lane may not have acquired
+        it."""
         at = np.array([entry])
-        (block, row), (here, _) = self._places(before.lane[at], one_block), self._places(np.array([other]), one_block)
+        (block, row), (here, mine) = (
+            self._places(before.lane[at], one_block),
+            self._places(np.array([other]), one_block),
+        )
         scope = self._both()[0 if block[0] == here[0] else 1]
-        return bool(scope.has_published(before, at, block, row)[0])
+        if not scope.has_published(before, at, block, row)[0]:
+            return False
+        after, lane, time = here[0] * self.rows + mine[0], block[0] * self.rows + row[0], entries_of(before.time, at)
+        return self._causality is None or self._causality.has_read(int(after), int(lane), int(np.max(time)))
 
     def _places(self, lane: Array, one_block: bool) -> tuple[Array, Array]:
         """Return the blocks of the grid and the rows of lanes."""

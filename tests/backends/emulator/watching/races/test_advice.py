@@ -177,3 +177,40 @@ def test_a_place_that_is_used_again_needs_the_fences_of_its_flag(seen: str, read
     text = RING.replace("SEEN", seen).replace("READ", read)
     found = kernel(text).run(1, 64, [np.arange(8, dtype="i4"), np.zeros(8, "i4"), 8]).findings
     assert len(found) == (key is not None) and all(sentence(str(key), one.message) for one in found)
+
+
+QUEUED = """__global__ void f(int *tail, volatile int *next, volatile int *held, int *sum) {
+    int i = blockIdx.x + 1;
+    for (int lap = 0; lap < 3; lap++) {
+        next[i] = 0;
+        held[i] = 1;
+        __threadfence();
+        int before = atomicExch(tail, i);
+        if (before) {
+            next[before] = i;
+            while (held[i]) ;
+        }
+        TAKEN
+        sum[0] += 1;
+        GIVEN
+        if (next[i] == 0) {
+            if (atomicCAS(tail, i, 0) == i) continue;
+            while (next[i] == 0) ;
+        }
+        held[next[i]] = 0;
+    }
+}"""  # the fence of the next lap tells of the sum, too, but not to the thread that has the lock now
+
+
+@pytest.mark.sampled(quick=2)
+@pytest.mark.parametrize(("taken", "given", "place"), [
+    ("__threadfence();", "__threadfence();", None), ("", "__threadfence();", "after that read"),
+    ("__threadfence();", "", "after line 13")])  # fmt: skip
+@pytest.mark.parametrize("schedule", [None, "waves:1"])
+def test_a_queued_lock_is_told_of_the_fence_that_is_missing(
+    taken: str, given: str, place: str | None, schedule: str | None
+) -> None:
+    text = QUEUED.replace("TAKEN", taken).replace("GIVEN", given)
+    words = [np.zeros(count, "i4") for count in (1, 8, 8, 1)]
+    told = [one.message for one in kernel(text).run(6, 1, words, schedule=schedule).findings]
+    assert bool(told) == (place is not None) and all(f"put a __threadfence() {place}" in one for one in told)
