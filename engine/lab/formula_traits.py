@@ -236,7 +236,7 @@ def powers_in(line: str, numbers: Collection[str] = ()) -> frozenset[str]:
         case ast.Call(func=function, args=given):
             name, given = function_of(function, given)
             names = names_in(ast.unparse(given[0])) - {*numbers} if name == "softmax" and given else frozenset[str]()
-            return names if names and _is_scaled(_Numbered(numbers).visit(given[0])) else frozenset()
+            return names if names and _is_scaled(_numbered(given[0], numbers)) else frozenset()
     return frozenset()
 
 
@@ -335,15 +335,20 @@ def wraps_in(line: str, numbers: Collection[str] = ()) -> frozenset[str]:
     """Return the parameters of a line of whole numbers whose value has the same 32 bits for all numbers of a kernel's
     type, also where they are too large for it; none for other lines. `numbers`: the parameters that are small positive
     numbers, which do for divisors and shifts what constants do."""
-    tree = _Numbered(numbers).visit(deepcopy(parse(line)))
+    tree = _numbered(parse(line), numbers)
     calls = {function_of(node.func, node.args)[0] for node in ast.walk(tree) if isinstance(node, ast.Call)}
     # A kernel may compute before it chooses, as the largest 2 * x for twice the largest x.
     least = _Whole.EXACT if calls & _SEEKING else _Whole.WRAPPED
     return names_in(line) if _whole_of(tree) >= least else frozenset()
 
 
+def _numbered(tree: ast.expr, numbers: Collection[str]) -> ast.expr:
+    """Return a copy of a tree with a constant in the place of each of these parameters."""
+    made: ast.expr = _Numbered(numbers).visit(deepcopy(tree))
+    return made
+
+
 class _Numbered(ast.NodeTransformer):
-    """Puts a constant in the place of each of these parameters."""
 
     def __init__(self, numbers: Collection[str]) -> None:
         self.numbers = numbers

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+
 import numpy as np
 import pytest
 
-from engine.lab.formula import value_of
-from engine.lab.formula_traits import array_divisors_in, bounds_in, moved_in, names_in, wraps_in
+from engine.lab.formula import parse, value_of
+from engine.lab.formula_traits import array_divisors_in, bounds_in, moved_in, names_in, powers_in, wraps_in
 
 SAME_BITS = (
     "2 * x + y", "x & 255", "-x ^ ~y", "where(x > y, 3 * x, x - y)", "x % 7 + 3 * x", "x // 3", "x >> 4", "abs(x)",
@@ -43,3 +45,11 @@ def test_names_bounds_and_moves() -> None:
     assert bounds_in("where(x > 2.5, x, 0)") == (2.5,)
     assert array_divisors_in("where(x > 2.5, 1 / x, 0)") == {"x"}
     assert moved_in("np.maximum.accumulate(x)") == {"x"} and moved_in("sort(x) + 1") == frozenset()
+
+
+@pytest.mark.parametrize("line", ["softmax(x / t)", "x / t", "(x << t) + t"])
+def test_a_question_about_a_line_leaves_its_tree_as_it_is(line: str) -> None:
+    before = ast.dump(parse(line))
+    for asked in (wraps_in, powers_in):
+        asked(line, ("t",))
+    assert ast.dump(parse(line)) == before
