@@ -15,7 +15,7 @@ from engine.catalogue import KERNELS
 from engine.catalogue.libraries import PEERS
 from engine.commands import main
 from engine.commands.output import printable
-from engine.lab.trials import ORDERS
+from engine.lab.trial_arrays import ORDERS
 from engine.lectures.judge import claims_of
 from engine.records import NotRunnable
 from engine.records.counters import IN_JSON

@@ -40,7 +40,7 @@ from engine.lab.own_launch import (
 from engine.lab.recording import record_rung
 from engine.lab.setups import Setup
 from engine.lab.shared_gpu import why_barred
-from engine.lab.trials import ORDERS, SEARCHED
+from engine.lab.trial_arrays import ORDERS, SEARCHED
 from engine.machine.environment import environment
 from engine.model.estimate import Estimate
 from engine.plan import plan, settle

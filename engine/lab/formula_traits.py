@@ -349,7 +349,6 @@ def _numbered(tree: ast.expr, numbers: Collection[str]) -> ast.expr:
 
 
 class _Numbered(ast.NodeTransformer):
-
     def __init__(self, numbers: Collection[str]) -> None:
         self.numbers = numbers
 

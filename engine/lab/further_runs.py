@@ -26,12 +26,9 @@ from engine.lab.kernels import KernelRun, OwnKernel
 from engine.lab.own_launch import FAILURES, Checked, Draft, check_answer, check_launch, prepare
 from engine.lab.setups import Formula, Launching, Setup, launching
 from engine.lab.ties import tied_arguments
+from engine.lab.trial_arrays import LARGE, ORDERS, SEARCHED, TIES
 from engine.lab.trial_parameters import numbers_of_other_signs, other_numbers
 from engine.lab.trials import (
-    LARGE,
-    ORDERS,
-    SEARCHED,
-    TIES,
     ends_for,
     no_number,
     other_ranges,

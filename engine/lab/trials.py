@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from engine.catalogue.data import extremes, turned_place
 from engine.lab.arguments import array_names, arrays_and_numbers
 from engine.lab.formula import largest_whole, stays_unsigned, value_of
 from engine.lab.formula_traits import (
@@ -37,28 +36,45 @@ from engine.lab.formula_traits import (
 )
 from engine.lab.kernel_traits import compared_with, stored_only
 from engine.lab.kernels import OwnKernel
-from engine.lab.odd_one import ALIKE, numbers_that_decide, place_of
+from engine.lab.odd_one import ALIKE, numbers_that_decide
 from engine.lab.references import reference_named
 from engine.lab.setups import Formula, Launching, Right, Setup, least_of
 from engine.lab.signatures import bare, ends_with_next, index_arrays
 from engine.lab.top_level import uncommented
+from engine.lab.trial_arrays import (
+    ENDS,
+    FOR_MINIMA,
+    LARGE,
+    ORDERS,
+    SEARCHED,
+    TIES,
+    are_ints,
+    are_words,
+    beside,
+    extremes_like,
+    falling,
+    for_moves,
+    halved_numbers,
+    is_narrow,
+    is_wider,
+    keep_bits,
+    large,
+    largest,
+    of_whole_range,
+    with_bounds,
+    with_ends_of_type,
+    with_extreme,
+    with_middle,
+    with_powers,
+    with_second,
+)
 from engine.lab.trial_parameters import vary_parameters
 from engine.records import Array, NotRunnable
 
-ORDERS = ("independent:1", "waves:1")  # beside the one that was asked for
-# For searches: in each order the number searched for stands elsewhere, as a kernel may leave out any element.
-SEARCHED = (*ORDERS, *(f"independent:{seed}" for seed in range(2, 7)))
-LARGE = 1 + ORDERS.index("waves:1")  # the trial in which numbers are large
-# The trials in which the largest or the smallest number is the last one, or the last one decides.
-ENDS = (len(SEARCHED) + 1, len(SEARCHED) + 2)
-TIES = 4  # the trial in which few numbers differ, and those by little
 _SECOND = 3  # the trial in which the most frequent number is 1
-_FOR_MINIMA = (5, 6)  # the trials in which all numbers but one are the largest of their type
 _FALLING = 7  # the trial of sorts and of prefix maxima in which the numbers fall
 _EQUAL = 1  # the trial in which some numbers are equal to the line's bounds
 _UNWRITTEN = 1  # the trial in which arrays without a fill do not start with zeros
-_EXACT = 2.0**53  # up to which a double has all whole numbers
-_ENDS_OF_TYPE = 19  # every so many numbers of the whole range are the smallest and the largest one
 _SIGNED = 2**63 - 1  # the largest whole number of a formula
 _ROOMY, _MOST_BITS = 2.0**29, 20  # a kernel may add two such numbers; bits that the usual numbers leave free
 _SAFE = 2**14  # sums of a few squares of such numbers are ints
@@ -106,7 +122,7 @@ def _deciding_ends(right: Right | Formula | None) -> tuple[int, ...]:
 def searching_trials(right: Right | Formula | None) -> tuple[int, ...]:
     """Return the further trials of a search: a line that looks for the largest number needs none in which all but one
     are the largest of their type, and the other way round."""
-    without = {"least": (_SECOND,), "largest": _FOR_MINIMA}.get(sought(right), ()) if isinstance(right, Formula) else ()
+    without = {"least": (_SECOND,), "largest": FOR_MINIMA}.get(sought(right), ()) if isinstance(right, Formula) else ()
     return tuple(trial for trial in range(len(ORDERS) + 1, len(SEARCHED) + 1) if trial not in without)
 
 
@@ -224,8 +240,8 @@ def _of_reference(
     if reference.wraps and trial == LARGE and isinstance(out, np.ndarray):
         for place, name in enumerate(right.given[: len(reference.reads)]):
             array = passed.get(name)
-            if name in filled and isinstance(array, np.ndarray) and _are_words(out, array):
-                changed[name] = _of_whole_range(array, np.random.default_rng([place, trial]))
+            if name in filled and isinstance(array, np.ndarray) and are_words(out, array):
+                changed[name] = of_whole_range(array, np.random.default_rng([place, trial]))
     name = right.given[0]
     read = passed.get(name)
     if not isinstance(read, np.ndarray) or name not in filled:
@@ -233,16 +249,16 @@ def _of_reference(
     if reference.counts and read.dtype.kind in "iu" and isinstance(out, np.ndarray) and out.size:
         changed[name] = (np.abs(read.astype(np.int64)) % out.size).astype(read.dtype)
     if reference.searches and read.dtype.kind in "iuf" and read.size and trial in ENDS:
-        changed[name] = _with_extreme(read, trial, odd)
+        changed[name] = with_extreme(read, trial, odd)
     elif reference.searches and read.dtype.kind in "iuf" and read.size and trial > 1 and trial % 2:
-        changed[name] = _extremes(read, trial, 1)
+        changed[name] = extremes_like(read, trial, 1)
     if reference.moves and trial == LARGE and read.dtype.kind in "iuf":
-        changed[name] = _of_whole_range(read, np.random.default_rng(trial))
+        changed[name] = of_whole_range(read, np.random.default_rng(trial))
     if reference.adds and trial == LARGE and isinstance(out, np.ndarray):
         if out.dtype == read.dtype:
-            changed[name] = _large(read)
-        elif _is_wider(out, read):
-            changed[name] = _largest(read)
+            changed[name] = large(read)
+        elif is_wider(out, read):
+            changed[name] = largest(read)
     return changed
 
 
@@ -272,7 +288,7 @@ def _of_formula(
         if found:
             return _in_signed_words(found)
     if trial == LARGE and not moved and not wraps and adds_in(right.line) and isinstance(out, np.ndarray):
-        words = [name for name in arrays if name in used and _are_ints(out, arrays[name])]
+        words = [name for name in arrays if name in used and are_ints(out, arrays[name])]
         found = _as_large_as_fits(right.line, every, words, numbers)
         if found:
             return _in_signed_words(found)
@@ -294,40 +310,40 @@ def _of_formula(
         if name in small:
             changed[name] = small[name]
         elif trial and name in powers and array.dtype.kind == "f":
-            changed[name] = _powers(array, trial, _SHIFT_OF_HALF if array.itemsize == 2 else _SHIFT)
+            changed[name] = with_powers(array, trial, _SHIFT_OF_HALF if array.itemsize == 2 else _SHIFT)
         elif trial and name in summed and array.dtype.kind == "f":
-            changed[name] = _powers(array, trial, _SHIFT_OF_SUM)
+            changed[name] = with_powers(array, trial, _SHIFT_OF_SUM)
         elif trial == _FALLING and not moved and "accumulate" in right.line and array.dtype.kind in "iuf":
-            changed[name] = _falling(array)
+            changed[name] = falling(array)
         elif seeks and name in used and array.dtype.kind in "iuf" and (trial in ENDS or (trial > LARGE and not moved)):
-            placed = _with_middle if trial in ENDS and "median" in right.line else _with_extreme
+            placed = with_middle if trial in ENDS and "median" in right.line else with_extreme
             changed[name] = placed(array, trial, odd)
         elif name in moved and trial >= LARGE and trial not in ENDS:
-            made = _falling(array) if sorts and trial == _FALLING else _moved(array, trial, place)
+            made = falling(array) if sorts and trial == _FALLING else for_moves(array, trial, place)
             if array.dtype.kind == "f" and not finds:
                 made = made / array.dtype.type(4)  # a kernel may add a few, as (x + abs(x)) / 2 does
             if finds and trial == LARGE and array.size > 1 and not sorts:
-                made = _with_second(made, least=_FINDS_LEAST.search(right.line) is not None)
+                made = with_second(made, least=_FINDS_LEAST.search(right.line) is not None)
             bounds = finds and trial == TIES and name not in divides and array.dtype.kind in "iuf"
             changed[name] = _with_near(made, right.line, numbers, own, place) if bounds else made
-        elif trial == LARGE and name in wraps and isinstance(out, np.ndarray) and _keep_bits(out, array):
-            changed[name] = _with_ends_of_type(_of_whole_range(array, np.random.default_rng([place, trial])))
-        elif trial == LARGE and name in used and isinstance(out, np.ndarray) and _is_narrow(out, array):
-            whole = _of_whole_range(array, np.random.default_rng([place, trial]))
+        elif trial == LARGE and name in wraps and isinstance(out, np.ndarray) and keep_bits(out, array):
+            changed[name] = with_ends_of_type(of_whole_range(array, np.random.default_rng([place, trial])))
+        elif trial == LARGE and name in used and isinstance(out, np.ndarray) and is_narrow(out, array):
+            whole = of_whole_range(array, np.random.default_rng([place, trial]))
             changed[name] = np.where(whole == 0, whole.dtype.type(1), whole)  # may be a divisor
-        elif trial == LARGE and name in used and isinstance(out, np.ndarray) and _is_wider(out, array):
-            changed[name] = _largest(array)
+        elif trial == LARGE and name in used and isinstance(out, np.ndarray) and is_wider(out, array):
+            changed[name] = largest(array)
         elif trial == LARGE and name in used and array.dtype.kind in "iu" and array.itemsize == 8:
             changed[name] = array * array.dtype.type(_BEYOND_INT)
         elif trial == LARGE and name in used and added_in(right.line) and array.dtype in (np.float32, np.float64):
-            changed[name] = _beside(array, added_in(right.line))
+            changed[name] = beside(array, added_in(right.line))
         elif trial == LARGE and name in used and has_steps(right.line) and array.dtype in (np.float32, np.float64):
             changed[name] = _with_large_whole(right.line, every, name, numbers)
         elif trial == _EQUAL and not finds and name in used - divides and array.dtype.kind in "iuf":
             changed[name] = _with_near(array, right.line, numbers, own, place)
             middle = slice(array.size // 4, array.size // 4 * 3)
             if halved:
-                changed[name].flat[middle] = _halved(array, halved).flat[middle]
+                changed[name].flat[middle] = halved_numbers(array, halved).flat[middle]
         elif trial == _EQUAL and name in counted_in(right.line):
             changed[name] = np.where(np.arange(array.size).reshape(array.shape) % 5 == 1, 0, array).astype(array.dtype)
     return _in_signed_words(changed)
@@ -367,7 +383,7 @@ def _times_halved(line: str, arrays: Mapping[str, Array], names: Sequence[str], 
 
     def rarer(times: int) -> float:
         """Return the share of the rarer truth."""
-        made = {**arrays, **{name: _halved(arrays[name], times) for name in names}}
+        made = {**arrays, **{name: halved_numbers(arrays[name], times) for name in names}}
         shares = [float(np.mean(value_of(each, made, numbers).of)) for each in comparisons]
         return min(min(share, 1 - share) for share in shares)
 
@@ -377,16 +393,11 @@ def _times_halved(line: str, arrays: Mapping[str, Array], names: Sequence[str], 
         return 0
 
 
-def _halved(numbers: Array, times: int) -> Array:
-    made: Array = numbers / 2**times if numbers.dtype.kind == "f" else numbers >> times
-    return made.astype(numbers.dtype)
-
-
 def _with_finite_sums(
     line: str, arrays: Mapping[str, Array], names: Collection[str], numbers: Mapping[str, float], trial: int
 ) -> Collection[str]:
     """Return the arrays `names` if a line has a finite value also of the powers of their numbers."""
-    made = {name: _powers(arrays[name], trial, _SHIFT_OF_SUM) for name in names if arrays[name].dtype.kind == "f"}
+    made = {name: with_powers(arrays[name], trial, _SHIFT_OF_SUM) for name in names if arrays[name].dtype.kind == "f"}
     try:
         return names if made and np.isfinite(value_of(line, {**arrays, **made}, numbers).of).all() else ()
     except NotRunnable:
@@ -401,7 +412,7 @@ def _with_small_powers(
     floats = [name for name in names if arrays[name].dtype.kind == "f"]
     try:
         for times in range(_MOST_HALVED if floats else 0):
-            made = {name: _halved(arrays[name], times) for name in floats}
+            made = {name: halved_numbers(arrays[name], times) for name in floats}
             exponents = [value_of(part, {**arrays, **made}, numbers).of for part in summed_exponents_in(line)]
             if all(np.ptp(one) < _FAR_POWERS for one in exponents):
                 return made
@@ -419,7 +430,7 @@ def _as_large_as_fits(
     whole, least = dict[str, Array](), _FINDS_LEAST.search(line) is not None
     for place, name in enumerate(names):
         make = np.random.default_rng([place, LARGE])
-        whole[name] = _of_whole_range(arrays[name], make)
+        whole[name] = of_whole_range(arrays[name], make)
         if _FINDS.search(line) or least:
             whole[name] = np.abs(whole[name]) if least or whole[name].dtype.kind == "u" else -np.abs(whole[name])
         else:
@@ -465,176 +476,10 @@ def _near(line: str, numbers: Mapping[str, float], own: OwnKernel, kind: np.dtyp
     return (*near, *(number for number in own_ones if kind.kind != "f" or kind.type(number) not in rounded))
 
 
-def _beside(numbers: Array, added: float) -> Array:
-    """Return numbers whose squares are about as large as what a line adds, if that is small: it shows only there."""
-    size = float(np.abs(numbers).max())
-    made: Array = numbers * numbers.dtype.type(min(1.0, 2.0 ** np.rint(np.log2(np.sqrt(added) / size))))
-    return made if size else numbers
-
-
-def _powers(numbers: Array, trial: int, shift: float) -> Array:
-    """Return numbers of which exp() is 0, or infinite for one in each row, unless the largest is subtracted."""
-    made, count = numbers.astype(np.float64), numbers.shape[-1]
-    if trial == LARGE:
-        made += shift
-    else:
-        made[..., count - 1 if trial in ENDS else turned_place(count, trial)] -= shift
-    return made.astype(numbers.dtype)
-
-
 def _with_near(array: Array, line: str, numbers: Mapping[str, float], own: OwnKernel, place: int) -> Array:
     """Return numbers of which some are near those with which a line and its kernel compare. `place`: of the array
     among several, as each has them elsewhere. The smallest numbers are
     among them only if the line itself compares with 0: a function such as powf does so, too."""
     near = _near(line, numbers, own, array.dtype)
     beside = [one for one in near if one or 0 in bounds_in(line, numbers)]
-    return _with_bounds(array, near, beside, place)
-
-
-def _with_bounds(numbers: Array, bounds: Sequence[float], beside: Sequence[float], own: int) -> Array:
-    """Return numbers of which some are equal to these bounds, one more and one less, and the next ones of their type to
-    those of `beside`, as far as their type has them."""
-    made = numbers.copy()
-    values = np.array([bound + more for bound in bounds for more in (0, 1, -1)], np.float64)
-    fit = [value for value in values if abs(value) < _EXACT and (value >= 0 or made.dtype.kind != "u")]
-    with np.errstate(invalid="ignore", over="ignore"):
-        fit = [value for value in fit if value.astype(made.dtype) == value]
-    if made.dtype.kind == "f":
-        kind, least = made.dtype.type, np.finfo(made.dtype).tiny  # instructions may flush smaller numbers
-        near = np.array(beside).astype(kind)
-        following = (np.nextafter(near, kind(np.inf)), np.nextafter(near, kind(-np.inf)))
-        fit += [np.copysign(max(abs(value), least), value) for value in np.concatenate(following)]
-    for place, value in enumerate(fit, 1):
-        made.flat[place :: 2 + len(fit) + own] = value
-    last = made.flat[-(made.size // 4) :] if fit else made[:0]
-    if last.size:  # there they are neighbours, each of each other
-        made.flat[-last.size :] = np.random.default_rng([last.size, own]).permutation(last)
-    return made
-
-
-def _moved(numbers: Array, trial: int, place: int) -> Array:
-    """Return numbers for a line that only moves and compares them. `place`: of the array among several."""
-    if numbers.dtype.kind not in "iuf":
-        return numbers
-    make = np.random.default_rng([place, trial])
-    if trial == LARGE:
-        return _of_whole_range(numbers, make)
-    if trial == TIES:
-        few = make.integers(0, 4, numbers.shape)
-        return (few / 4 if numbers.dtype.kind == "f" else few).astype(numbers.dtype)
-    return _extremes(numbers, trial, -1 if trial in _FOR_MINIMA else 1)
-
-
-def _with_second(numbers: Array, least: bool) -> Array:
-    """Return numbers of which the second one is the least or the largest: a search that begins one too far misses
-    it."""
-    made, at = numbers.copy(), int(numbers.argmin() if least else numbers.argmax())
-    made.flat[[1, at]] = made.flat[[at, 1]]
-    return made
-
-
-def _with_extreme(numbers: Array, trial: int, odd: int | None) -> Array:
-    """Return numbers of which the largest, in even trials the smallest, is at an end or at a border; if it is at an
-    end, the smallest or the largest is at the other one."""
-    made, place = numbers.copy(), place_of(numbers.size, trial) if odd is None else min(odd, numbers.size - 1)
-    other = {0: numbers.size - 1, numbers.size - 1: 0}.get(place)
-    for to, largest in ((other, not trial % 2), (place, bool(trial % 2))):
-        at = int(made.argmax() if largest else made.argmin())
-        if to is not None:
-            made.flat[[to, at]] = made.flat[[at, to]]
-    return made
-
-
-def _with_middle(numbers: Array, trial: int, odd: int | None) -> Array:
-    """Return numbers of which the median is at an end or at a border."""
-    made, place = numbers.copy(), place_of(numbers.size, trial) if odd is None else min(odd, numbers.size - 1)
-    at = int(np.argsort(made, axis=None)[made.size // 2])
-    made.flat[[place, at]] = made.flat[[at, place]]
-    return made
-
-
-def _falling(numbers: Array) -> Array:
-    """Return the numbers in falling order: a sort needs all of its steps for them."""
-    made: Array = np.sort(numbers, axis=None)[::-1].reshape(numbers.shape)
-    return made
-
-
-def _of_whole_range(numbers: Array, make: np.random.Generator) -> Array:
-    """Return random numbers, with all bits of their type in use: integers from its whole range, floats of very
-    different sizes."""
-    if numbers.dtype.kind == "f":
-        most = 6 if numbers.dtype.itemsize == 2 else 60
-        sizes = np.ldexp(make.uniform(-1, 1, numbers.shape), make.integers(-most, most, numbers.shape))
-        return sizes.astype(numbers.dtype)
-    info = np.iinfo(str(numbers.dtype))
-    return make.integers(info.min, info.max, numbers.shape, numbers.dtype, endpoint=True)
-
-
-def _with_ends_of_type(numbers: Array) -> Array:
-    """Return numbers of which some are the smallest and the largest ones of their type."""
-    made, info = numbers.copy(), np.iinfo(str(numbers.dtype))
-    made.flat[_ENDS_OF_TYPE::_ENDS_OF_TYPE] = info.max
-    made.flat[_ENDS_OF_TYPE + 1 :: _ENDS_OF_TYPE] = info.min
-    return made
-
-
-def _extremes(numbers: Array, trial: int, sign: int) -> Array:
-    """Return `extremes` in the shape of `numbers`: the other number stands elsewhere in each trial, in the last two
-    nowhere."""
-    place = turned_place(numbers.size, trial) if trial < len(SEARCHED) - (sign < 0) else None
-    return extremes(numbers.size, numbers.dtype, place, sign).reshape(numbers.shape)
-
-
-def _large(numbers: Array) -> Array:
-    """Return integers of 32 or 64 bits as many times as large as their sum allows in as many bits: sums in a narrower
-    type, or in floats, are wrong answers."""
-    if numbers.dtype.kind not in "iu" or numbers.itemsize < 4:
-        return numbers
-    return _times(numbers, int(np.abs(numbers.astype(np.int64)).sum()), 8 * numbers.itemsize)
-
-
-def _largest(numbers: Array) -> Array:
-    """Return integers as many times as large as 32 bits allow, at least half of them positive, so that they do not
-    cancel: a product or a sum in a type as narrow is a wrong answer."""
-    if numbers.itemsize != 4:
-        return numbers
-    made = _times(numbers, int(np.abs(numbers.astype(np.int64)).max()))
-    made.flat[::2] = np.abs(made.flat[::2])
-    return made
-
-
-def _times(numbers: Array, most: int, bits: int = 32) -> Array:
-    """Return integers as many times as large as leaves `most` in so many bits."""
-    made: Array = numbers * numbers.dtype.type(max(1, (2 ** (bits - 1) - 1) // max(1, most)))
-    return made
-
-
-def _is_wider(out: Array, read: Array) -> bool:
-    """Return whether the answer is made of wider integers than those that are read."""
-    return out.dtype.kind in "iu" and read.dtype.kind in "iu" and out.itemsize > read.itemsize
-
-
-def _keep_bits(out: Array, read: Array) -> bool:
-    """Return whether the answer has the low bits of what a kernel computes in the 32 or 64 bits of what it reads, or
-    fractions of it."""
-    return (
-        out.dtype.kind == "f"
-        or _are_ints(out, read)
-        or (read.itemsize == 8 and all(each.dtype.kind in "iu" for each in (out, read)))
-    )
-
-
-def _is_narrow(out: Array, read: Array) -> bool:
-    """Return whether fractions or longs are made of whole numbers that are narrower than an int: it holds all."""
-    wide = out.itemsize > (2 if out.dtype.kind == "f" else 4)
-    return wide and read.dtype.kind in "iu" and read.itemsize < 4
-
-
-def _are_ints(out: Array, read: Array) -> bool:
-    """Return whether a kernel computes the answer, and what it reads, as integers of 32 bits."""
-    return all(each.dtype.kind in "iu" and each.itemsize in (2, 4) for each in (out, read))
-
-
-def _are_words(out: Array, read: Array) -> bool:
-    """Return whether the answer and what is read are integers of 32 bits."""
-    return all(each.dtype.kind in "iu" and each.itemsize == 4 for each in (out, read))
+    return with_bounds(array, near, beside, place)

@@ -17,7 +17,7 @@ from engine.lab.checking import orders_of
 from engine.lab.pasted_source import device_part, without_own_headers
 from engine.lab.signatures import with_c_name
 from engine.lab.top_level import uncommented
-from engine.lab.trials import ORDERS
+from engine.lab.trial_arrays import ORDERS
 from engine.lectures import judge
 from engine.lectures.claim import Claim, Counted, Findings, Status, TimeRatio
 from engine.lectures.judge import counted, decided

@@ -24,7 +24,7 @@ from engine.lab.arguments import array_names
 from engine.lab.checking import check_own, check_rung
 from engine.lab.setups import Setup, launching
 from engine.lab.templates import TEMPLATES
-from engine.lab.trials import ORDERS
+from engine.lab.trial_arrays import ORDERS
 from engine.lectures.claim import TimeRatio
 from engine.plan import plan, settle
 from engine.records import Array, Choice, CompileError, Measurement, NotRunnable, RunFailed

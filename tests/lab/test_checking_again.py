@@ -12,7 +12,7 @@ from engine.lab.checking import check_own, check_rung
 from engine.lab.own_launch import Checked
 from engine.lab.setups import setup_of
 from engine.lab.templates import TEMPLATES
-from engine.lab.trials import ORDERS, SEARCHED
+from engine.lab.trial_arrays import ORDERS, SEARCHED
 from engine.plan import settle
 from engine.records import Choice
 from tests.backends.emulator.watching.races.test_turns import ENTER, ENTER_TOO_LATE, READERS

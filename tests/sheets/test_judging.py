@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from engine.lab.trials import ORDERS
+from engine.lab.trial_arrays import ORDERS
 from engine.lectures.claim import STATUS, Counted, Findings, TimeRatio
 from engine.model.estimate import gpu, no_estimate
 from engine.records import Check, Choice, Counts, Finding, Measurement, Timing

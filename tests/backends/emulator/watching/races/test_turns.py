@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import engine
-from engine.lab.trials import SEARCHED
+from engine.lab.trial_arrays import SEARCHED
 
 pytestmark = pytest.mark.sampled(quick=2)
 
