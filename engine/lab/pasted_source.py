@@ -310,8 +310,9 @@ def _without_host_library(text: str, error: CompileError) -> tuple[str, set[str]
 
 
 def _names(text: str, one: Declaration) -> set[str]:
-    """Return the names of a declaration: of a function its own, and no types of its parameters."""
-    name = function_name(text, one) if one.kind == "function" else ""
+    """Return the names of a declaration: of a function its own, and no types of its parameters; of an operator all, as
+    an error names its operands."""
+    name = function_name(text, one) if one.kind == "function" and "operator" not in one.words else ""
     return {name} if name else {*one.words} - _CPP
 
 
