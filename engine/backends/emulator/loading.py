@@ -265,11 +265,8 @@ def _requests(source: Source, program: Program) -> MachineRequests:
     accesses = shared_accesses(cubin, ptx.decode(), program.name) if shared else None
     made = MachineRequests() if accesses is None else requests_of(program, accesses)
     lines = unrolled_lines(cubin, ptx.decode(), program.name) if loops else {}
-    return replace(
-        made,
-        unrolled={
-            line: replace(loops[line], ahead=turn_ahead(program, loops[line])) if one_ahead else loops[line]
-            for line, one_ahead in lines.items()
-            if line in loops
-        },
-    )
+    found = {line: loops[line] for line in lines if line in loops}
+    without = {loop for line, loop in found.items() if not lines[line]}
+    # All accesses of a loop are of one record, as their lanes pass through it together.
+    ahead = {loop: replace(loop, ahead=turn_ahead(program, loop)) for loop in {*found.values()} - without}
+    return replace(made, unrolled={line: ahead.get(loop, loop) for line, loop in found.items()})

@@ -34,8 +34,8 @@ class Site:
     atomic is the same for all threads of a block. `decides_branch`: a branch depends on a value read by a volatile load
     or an atomic. `request`: the access that the assembler makes of it, if that differs. `guess`: a plain load whose
     value a compare-and-swap confirms before it counts. `computed`: arithmetic reads a value that it loads. `uses`: what
-    the program does with each loaded part; empty if every part counts. `unrolled`: the loop around it that
-    the assembler unrolls.
+    the program does with each loaded part; empty if every part counts. `unrolled`: the loop around it that the
+    assembler unrolls.
     """
 
     number: int

@@ -12,6 +12,7 @@ from types import ModuleType
 
 import pytest
 
+from engine.backends.emulator import loading
 from engine.backends.emulator.launch import Device, launch
 from engine.backends.emulator.watching import results
 from engine.records import Buffer
@@ -59,3 +60,19 @@ def test_stores_count_as_on_the_gpu(case: SmallCase) -> None:
 @pytest.mark.parametrize("kind", [atomics, loops, stores], ids=["atomics", "loops", "stores"])
 def test_every_case_was_recorded(kind: ModuleType) -> None:
     assert golden(kind.__name__.rpartition(".")[2]).keys() == {case.kernel for case in kind.CASES}
+
+
+def test_all_accesses_of_a_loop_are_of_one_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = next(case for case in loops.CASES if case.kernel == "loop_few_mixed")
+    unrolled = loading.unrolled_lines
+
+    def mixed(cubin: bytes, ptx: str, kernel: str) -> dict[int, bool]:
+        """Say that the loop's last access has no turn in front."""
+        found = unrolled(cubin, ptx, kernel)
+        return {**found, max(found): False}
+
+    monkeypatch.setattr(loading, "unrolled_lines", mixed)
+    found = loading.load.__wrapped__(case.launch().source, case.kernel).requests.unrolled
+    last = found[max(found)]
+    same = [loop for loop in found.values() if loop.first == last.first]
+    assert len(same) > 1 and {*same} == {last}
